@@ -12,11 +12,12 @@ export type Stamp = readonly [ts: number, revision: number, client?: number, ove
  * that a write which had not seen the `put` wins or loses as it would have without it.
  */
 interface Replaced {
-  /** The revision of what was replaced. */
+  /** The revision of the replaced write. */
   readonly r: number
-  /** The time of the `put`, ms, where several may compete. */
+  /** The time of the `put`, ms, and the value that it replaced, where several may compete. */
   readonly t?: number
-  /** 1: what was replaced came with the creation of the object. */
+  readonly v?: unknown
+  /** 1: the replaced value came with the creation of the object. */
   readonly b?: 1
 }
 
@@ -99,7 +100,7 @@ export interface Collision {
   readonly latest: number
   /** The latest time of all that stands there, ms. */
   readonly top: number
-  /** Nobody ever wrote the property. */
+  /** The property was never written. */
   readonly isNew?: true
 }
 
@@ -112,7 +113,7 @@ export function newStamps(rest: Stamp): Stamps {
  * never wins over it. Of two writes at the same time that of the larger client number wins.
  */
 export function collide(stamps: Stamps, path: Path, rival: Rival, isThere = true): Collision {
-  // Nobody ever wrote it: the creation of the object did not either.
+  // The property was never written, not by the creation of the object either.
   if (!isThere && !stamps.properties.has(nameOf(path))) return NO_COLLISION
   const stamp = stampOf(stamps, path)
   const isLost = isStronger(stamps, stamp, rival)
@@ -154,7 +155,7 @@ export function stampWrite(
   const property = propertyOf(stamps, nameOf(path))
   if (path.length === 1) property.own = stamp
   else property.below.set(insideOf(path), stamp)
-  // What holds the path was made for it, and resists no write.
+  // The value around the path was made for it, and resists no write.
   if (path.length > 1 && isNew === true) property.own = [0, ...rest]
   if (property.below.size > MAX_BELOW) merge(stamps, property)
 }
@@ -181,17 +182,26 @@ export function stampRemoval(
 
 /**
  * Stamps that a `put` changes the place of an object, a property that it had seen; of two that had seen
- * the same place the later one counts. False when it had not: the place stays.
+ * the same place the later one counts. False when it had not, or only repeats it: the place stays.
  */
-export function stampPlace(stamps: Stamps, name: string, rival: Rival, own: Stamp): boolean {
+export function stampPlace(
+  stamps: Stamps,
+  name: string,
+  { before, after }: { readonly before: unknown; readonly after: unknown },
+  rival: Rival,
+  own: Stamp,
+): boolean {
   const replaced = stampOf(stamps, [name])
   const [time, , client = 0, over] = replaced
   if (!rival.isSeen(replaced)) {
-    const beaten = over?.t !== undefined && rival.isSeen([time, over.r])
+    const beaten = over?.t !== undefined && over.v !== after && rival.isSeen([time, over.r])
     const isLater = beaten && isAfter([rival.ts, rival.client], [over.t ?? 0, client])
     if (!isLater) return false
   }
-  propertyOf(stamps, name).own = inPlaceOf(stamps, replaced, own, { t: own[0] })
+  propertyOf(stamps, name).own = inPlaceOf(stamps, replaced, own, {
+    t: own[0],
+    v: over?.t === undefined ? before : over.v,
+  })
   return true
 }
 
@@ -203,7 +213,7 @@ function inPlaceOf(
   stamps: Stamps,
   replaced: Stamp,
   [, revision, client = 0]: Stamp,
-  more: Pick<Replaced, 't'> = {},
+  more: Pick<Replaced, 't' | 'v'> = {},
 ): Stamp {
   const [time, r, , over] = replaced
   const born = isOfCreation(stamps, replaced) ? ({ b: 1 } as const) : {}

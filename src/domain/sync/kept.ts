@@ -4,6 +4,7 @@ import { andThen, type Awaitable } from '../store/records'
 import type { ReadTx } from '../store/store'
 import type { CriteriaOperation } from '../store/sync'
 import type { Table } from '../store/tables'
+import { FIXED_LIMITS } from '../value/fixed-limits'
 import { parseStored } from '../value/value'
 import { type Change, readChangeSpec } from './change'
 import { type Criteria, readCriteria } from './criteria'
@@ -24,18 +25,19 @@ export interface Replays {
   steps: number
 }
 
-/**
- * Steps of the replays of one unit at the most: one for each operation that a row is compared with,
- * others as below. Operations beyond are left out.
- */
-export const REPLAY_STEPS = 400_000
+/** A step is the comparison of an operation with a row, about half a microsecond. */
 const STEPS_TO_READ = 10
-export const STEPS_TO_APPLY = 50
+const STEPS_TO_APPLY = 150
+
+/** The steps that it takes to apply an operation to a row. */
+export function stepsToApply({ kept }: KeptOperation): number {
+  return STEPS_TO_APPLY + Math.ceil((kept.change?.length ?? 0) / 100)
+}
 /** Kept operations that are read for one place and base at the most: the newest of them. */
 const MOST_READ = 5_000
 
 export function createReplays(): Replays {
-  return { known: new Map(), steps: REPLAY_STEPS }
+  return { known: new Map(), steps: FIXED_LIMITS.replaySteps.most }
 }
 
 /** The place of a row while operations are replayed on it. */

@@ -135,11 +135,12 @@ function moveSeen(
   rival: Rival,
 ): Written {
   const { ts, row } = origin
-  const isSame = getOwn(object, name) === value
+  const before = getOwn(object, name)
+  const isSame = before === value
   const isRepeated = row?.unknown?.has(name) === true && row.unknown.get(name) === value
   if (isRepeated) return { isAsSent: isSame, latest: ts }
   if (isSame && rival.isSeen(stampOf(stamps, [name]))) return { isAsSent: true, latest: ts }
-  if (!stampPlace(stamps, name, rival, stampBy(origin))) {
+  if (!stampPlace(stamps, name, { before, after: value }, rival, stampBy(origin))) {
     noteUnknown(origin, name, value)
     return { isAsSent: isSame, latest: ts }
   }

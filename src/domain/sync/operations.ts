@@ -2,6 +2,7 @@ import { birthOf, copyStamps, noteRun } from '../object/stamps'
 import { andThen, type Awaitable } from '../store/records'
 import type { CriteriaOperation, OperationPlace } from '../store/sync'
 import type { Table } from '../store/tables'
+import { FIXED_LIMITS } from '../value/fixed-limits'
 import { getOwn, isAbsent, type WireObject } from '../value/value'
 import { changedKeys, criteriaOf, multiOfIn } from './candidates'
 import type { Change } from './change'
@@ -256,11 +257,6 @@ export function copyOf(state: RowState & { kind: 'row' }): RowState & { kind: 'r
   return { ...state, object: structuredClone(state.object), stamps: copyStamps(state.stamps) }
 }
 
-/** Operations of one user on one table that are kept at the most: the newest. */
-export const MOST_KEPT = 1_000
-/** The text of criteria and changes of one that is kept, in characters: a longer one takes too long to replay. */
-export const LONGEST_KEPT = 16_384
-
 /** The time of an operation with criteria, ms, and its place in the order of those that are kept. */
 interface Keeping {
   readonly ts: number
@@ -279,7 +275,10 @@ export async function keepOperation(run: Execution, placed: PlacedOperation): Pr
   const base = push.baseOf(operation) ?? null
   const { subject, email } = actor
   const given = { ...text, client: client.number, subject, email, ts, base }
-  return { ts, kept: await tx.criteriaOps.put(table.number, given, now, MOST_KEPT) }
+  return {
+    ts,
+    kept: await tx.criteriaOps.put(table.number, given, now, FIXED_LIMITS.keptOperations.most),
+  }
 }
 
 /** The same for a step of an operation that was kept when it began. */
@@ -287,7 +286,12 @@ async function findKept(run: Execution, { table, operation }: PlacedOperation): 
   const { tx, push } = run
   const { subject } = push.actor
   const text = textOf(operation)
-  const all = await tx.criteriaOps.ofUser(table.number, subject, 0, MOST_KEPT)
+  const all = await tx.criteriaOps.ofUser(
+    table.number,
+    subject,
+    0,
+    FIXED_LIMITS.keptOperations.most,
+  )
   const kept = all.findLast(
     ({ client, criteria, change }) =>
       client === push.client.number && criteria === text?.criteria && change === text.change,
@@ -295,7 +299,7 @@ async function findKept(run: Execution, { table, operation }: PlacedOperation): 
   return { ts: kept?.ts ?? timeByCriteria(run, operation), kept }
 }
 
-/** What is kept of an operation; undefined for one that is too long. */
+/** The part of an operation that is kept; undefined for one that is too long. */
 function textOf({
   action,
 }: Operation): Pick<CriteriaOperation, 'kind' | 'criteria' | 'change'> | undefined {
@@ -303,7 +307,9 @@ function textOf({
   const criteria = JSON.stringify(action.query?.source)
   const change = action.type === 'modify' ? JSON.stringify(action.source) : null
   const length = criteria.length + (change?.length ?? 0)
-  return length > LONGEST_KEPT ? undefined : { kind: action.type, criteria, change }
+  return length > FIXED_LIMITS.keptCharacters.most
+    ? undefined
+    : { kind: action.type, criteria, change }
 }
 
 /** Notes what the answer must know of a key that an operation names (rule 8). */

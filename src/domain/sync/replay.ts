@@ -10,7 +10,7 @@ import { multiOfIn } from './candidates'
 import { satisfies } from './criteria'
 import { type Execution, writingOf } from './execution'
 import { isRejection, judgePut, judgeRemoval } from './judge'
-import { type KeptOperation, keptOperations, type Place, STEPS_TO_APPLY } from './kept'
+import { type KeptOperation, keptOperations, type Place, stepsToApply } from './kept'
 import { withoutKey } from './merge'
 import { copyOf, mergeInTurns } from './operations'
 import type { Row } from './overlay'
@@ -53,7 +53,7 @@ async function applyAll(
     const wasThere = earlier !== undefined && satisfies(criteria, earlier, key, multiOf)
     if (wasThere && (await couldRead(run, row, operation))) continue
     if (isOlder(operation, row.state.stamps)) continue
-    replays.steps -= STEPS_TO_APPLY
+    replays.steps -= stepsToApply(operation)
     if (!(await applyKept(run, row, operation, place))) continue
     isChanged = true
     const next = await placeOf(run, row)

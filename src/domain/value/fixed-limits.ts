@@ -11,6 +11,9 @@ export interface FixedLimit {
     | 'the transaction is rejected'
     | 'new connections of the sender are refused for a minute'
     | 'new ones are refused'
+    | 'the oldest is forgotten'
+    | 'it is executed, and not kept'
+    | 'the others are left out'
 }
 
 /**
@@ -48,6 +51,24 @@ export const FIXED_LIMITS = {
     unit: 'elements',
     of: 'a list that a property modification changes, and what it adds or removes',
     beyond: 'the transaction is rejected',
+  },
+  keptOperations: {
+    most: 1_000,
+    unit: 'operations',
+    of: 'the operations by criteria of a user on a table that are kept for late objects',
+    beyond: 'the oldest is forgotten',
+  },
+  keptCharacters: {
+    most: 16_384,
+    unit: 'characters',
+    of: 'the criteria and changes of one of them',
+    beyond: 'it is executed, and not kept',
+  },
+  replaySteps: {
+    most: 600_000,
+    unit: 'comparisons',
+    of: 'late objects of a push, 500 at a time, with kept operations (applying one counts as 150)',
+    beyond: 'the others are left out',
   },
   frameMebibytes: {
     most: 64,

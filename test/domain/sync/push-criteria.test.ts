@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../../src/domain/store/store'
+import { FIXED_LIMITS } from '../../../src/domain/value/fixed-limits'
 import {
   AS_SENT,
   DIFFERENT,
   card,
   change,
   connect,
+  drop,
   insert,
   only,
   put,
@@ -418,5 +420,240 @@ describe('a realm that a transaction makes', () => {
     )
     expect(pushed.rejections).toEqual([])
     expect(await realmOf(database, 'hidden')).toBe('rlm-team')
+  })
+
+  test('compares with the time and the base of the operation, and later changes of the row stand', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    const base = await revisionOf(database)
+    const changeSpec = { title: 'alice', done: true }
+    const modify = { type: 'modify', keys: [], criteria: inList('x'), changeSpec }
+    const bobs = (id: string) => card(id, { list: 'x', title: 'made' }, 'bob', 'rlm-team')
+    const work = (id: string) => [
+      [{ ...insert(bobs(id)), ts: T + 20 }],
+      [{ ...change(id, { title: 'bob' }), ts: T + 21 }],
+    ]
+    const at = { now: T + 100, base }
+    // Made later than the operation, and changed later still.
+    await bob.send(work('early'), at)
+    await alice.send([[{ ...modify, ts: T + 10 }]], at)
+    await bob.send(work('late'), at)
+    // What a replay wrote is unseen by what the same request brings then.
+    await alice.send([[{ ...modify, ts: T + 30 }]], at)
+    await bob.send(work('last'), at)
+    const titles = await Promise.all(
+      ['early', 'late', 'last'].map(async (key) => await read(database, 'cards', key)),
+    )
+    expect(titles.map((row) => [row?.['title'], row?.['done']])).toEqual([
+      ['alice', true],
+      ['alice', true],
+      ['alice', true],
+    ])
+    await bob.send([[{ ...change('last', { title: 'later' }), ts: T + 40 }]], at)
+    expect(await read(database, 'cards', 'last')).toMatchObject({ title: 'later' })
+  })
+
+  test('leaves values that are later than the operation, in whichever order they arrive', async () => {
+    for (const isLate of [false, true]) {
+      await using world = await setupPush()
+      const { database } = world
+      const alice = await connect(database, 'alice')
+      const bob = await connect(database, 'bob')
+      const base = await revisionOf(database)
+      const changeSpec = { title: 'alice', note: 'alice', realmId: 'alice', owner: null }
+      const modify = { type: 'modify', keys: [], criteria: inList('x'), changeSpec, ts: T + 10 }
+      const made = card('a', { list: 'x', title: 'made', note: 'made' }, 'bob', 'rlm-team')
+      const work = [
+        [{ ...insert(made), ts: T + 20 }],
+        [{ ...change('a', { title: 'bob' }), ts: T + 21 }],
+      ]
+      const at = { now: T + 100, base }
+      if (!isLate) await bob.send([[...work[0]!, ...work[1]!]], at)
+      await alice.send([[modify]], at)
+      if (isLate) await bob.send([[...work[0]!, ...work[1]!]], at)
+      // The creation never resists, whatever its time.
+      const rest = { list: 'x', note: 'alice', owner: null, realmId: 'alice' }
+      expect(await read(database, 'cards', 'a')).toEqual({ id: 'a', title: 'bob', ...rest })
+    }
+  })
+
+  test('reaches an object that comes from where the author could not read it', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    await bob.push(insert(card('a', { list: 'x' }, 'bob')))
+    const base = await revisionOf(database)
+    await alice.push({ type: 'delete', keys: [], criteria: inList('x') })
+    await bob.send([[change('a', { realmId: 'rlm-team' })]], { base })
+    expect(await read(database, 'cards', 'a')).toBeUndefined()
+  })
+
+  test('follows the object into its new realm, in the order of the operations', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const phone = await connect(database, 'bob')
+    const laptop = await connect(database, 'bob')
+    const base = await revisionOf(database)
+    const modify = (changeSpec: object) => {
+      return { type: 'modify', keys: [], criteria: inList('x'), changeSpec }
+    }
+    await alice.push(modify({ before: 1 }))
+    await phone.push(modify({ realmId: 'rlm-team' }))
+    await alice.push(modify({ after: 1 }))
+    await laptop.send([[insert(card('a', { list: 'x' }, 'bob'))]], { base })
+    const moved = card('a', { list: 'x', after: 1 }, 'bob', 'rlm-team')
+    expect(await read(database, 'cards', 'a')).toEqual(moved)
+  })
+
+  test('moves an object that was added to a realm which was made private meanwhile', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('first', { list: 'x' }, ...TEAM)])
+    const phone = await connect(database, 'alice')
+    const laptop = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    const base = await revisionOf(database)
+    const members = { index: 'realmId', range: only('rlm-team') }
+    await phone.push(
+      { type: 'modify', keys: ['first'], criteria: inList('x'), changeSpec: { realmId: 'alice' } },
+      { table: 'members', type: 'delete', keys: [], criteria: members },
+      { ...drop('rlm-team'), table: 'realms' },
+    )
+    await laptop.send([[insert(card('late', { list: 'x' }, ...TEAM))]], { base })
+    const pushed = await bob.send([[insert(card('bobs', { list: 'x' }, 'bob', 'rlm-team'))]], {
+      base,
+    })
+    for (const key of ['first', 'late']) {
+      expect(await read(database, 'cards', key)).toEqual(card(key, { list: 'x' }))
+    }
+    // Bob has no rights where the list is now.
+    expect(pushed.rejections).toHaveLength(1)
+    expect(await read(database, 'cards', 'bobs')).toBeUndefined()
+  })
+
+  test('never counts twice in an object', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a', { list: 'x', n: 0 }, ...TEAM)])
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    const carol = await connect(database, 'bob')
+    const base = await revisionOf(database)
+    const changeSpec = { n: { '@@propmod': { add: 1 } }, done: true }
+    await alice.push({ type: 'modify', keys: ['a'], criteria: inList('x'), changeSpec })
+    await bob.pull()
+    await bob.push(change('a', { list: 'y', n: 10 }))
+    for (const list of ['x', 'y', 'x']) await carol.send([[change('a', { list })]], { base })
+    expect(await read(database, 'cards', 'a')).toMatchObject({ list: 'x', n: 10, done: true })
+  })
+
+  test('reaches the first private object of a user', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const phone = await connect(database, 'dave')
+    const laptop = await connect(database, 'dave')
+    const base = await revisionOf(database)
+    await phone.push({ type: 'delete', keys: [], criteria: inList('x') })
+    await laptop.send([[insert(card('a', { list: 'x' }, 'dave'))]], { base })
+    expect(await read(database, 'cards', 'a')).toBeUndefined()
+  })
+
+  test('reaches nothing in realms that the author has entered since', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const dave = await connect(database, 'dave')
+    const bob = await connect(database, 'bob')
+    const base = await revisionOf(database)
+    await dave.push({ type: 'delete', keys: [], criteria: inList('x') })
+    const permissions = { manage: '*' }
+    const row = { id: 'mmb-dave', realmId: 'rlm-team', userId: 'dave', permissions }
+    await put(database, 'members', [row])
+    await bob.send([[insert(card('a', { list: 'x' }, 'bob', 'rlm-team'))]], { base })
+    expect(await read(database, 'cards', 'a')).toBeDefined()
+    await dave.push({ type: 'delete', keys: [], criteria: inList('z') })
+    await bob.send([[insert(card('b', { list: 'z' }, 'bob', 'rlm-team'))]], { base })
+    expect(await read(database, 'cards', 'b')).toBeUndefined()
+  })
+})
+
+const MOST_KEPT = FIXED_LIMITS.keptOperations.most
+
+describe('kept operations', () => {
+  const keptOf = (database: Database, subject: string) =>
+    database.read(async (tx) => {
+      const table = await tx.tables.find('cards')
+      return tx.criteriaOps.ofUser(table!.number, subject, 0, 10_000)
+    })
+
+  test('are kept once, however many realms their author is in', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const realms = Array.from({ length: 30 }, (_, n) => `rlm-${n}`)
+    await put(
+      database,
+      'realms',
+      realms.map((realmId) => ({ realmId, owner: 'alice' })),
+    )
+    const alice = await connect(database, 'alice')
+    const other = await connect(database, 'alice')
+    const base = await revisionOf(database)
+    await alice.push({ type: 'delete', keys: [], criteria: inList('x') })
+    expect(await keptOf(database, 'alice')).toHaveLength(1)
+    const late = realms.map((realmId) => card(`in-${realmId}`, { list: 'x' }, 'alice', realmId))
+    await other.send([[insert(...late)]], { base })
+    for (const { id } of late) expect(await read(database, 'cards', id)).toBeUndefined()
+  })
+
+  test('end with the oldest when there are more than a thousand of a user', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const count = MOST_KEPT + 3
+    const each = (n: number) => ({ type: 'delete', keys: [], criteria: inList(`x${n}`) })
+    await alice.push(...Array.from({ length: count }, (_, n) => each(n)))
+    const kept = (await keptOf(database, 'alice')).map(({ criteria }) => criteria)
+    expect(kept).toHaveLength(MOST_KEPT)
+    expect([kept[0], kept.at(-1)]).toEqual([
+      JSON.stringify(inList('x3')),
+      JSON.stringify(inList(`x${count - 1}`)),
+    ])
+  })
+
+  test('are few of those that are too long to be replayed', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a', { list: 'x' })])
+    const alice = await connect(database, 'alice')
+    const changeSpec = { title: 'x'.repeat(FIXED_LIMITS.keptCharacters.most) }
+    await alice.push({ type: 'modify', keys: ['a'], criteria: inList('x'), changeSpec })
+    expect(await read(database, 'cards', 'a')).toMatchObject(changeSpec)
+    expect(await keptOf(database, 'alice')).toEqual([])
+  })
+
+  test('are replayed at a cost that one unit can bear: others wait for it', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    const base = await revisionOf(database)
+    const changeSpec = { n: { '@@propmod': { add: 1 } } }
+    const modify = { type: 'modify', keys: [], criteria: inList('x'), changeSpec }
+    await alice.push(...Array.from({ length: 30 }, () => modify))
+    const late = Array.from({ length: 300 }, (_, n) => {
+      return card(`c${n}`, { list: 'x', n: 0 }, 'bob', 'rlm-team')
+    })
+    await bob.send([[insert(...late)]], { base })
+    const rows = await Promise.all(late.map(({ id }) => read(database, 'cards', id)))
+    const applied = rows.map((row) => Number(row?.['n']))
+    expect([applied[0], applied.at(-1)]).toEqual([30, 0])
+    const sum = applied.reduce((all, count) => all + count, 0)
+    expect(sum * 150).toBeLessThan(FIXED_LIMITS.replaySteps.most)
+    // Another unit has as much again.
+    await bob.send([[insert({ ...late[0]!, id: 'next' })]], { base })
+    expect(await read(database, 'cards', 'next')).toMatchObject({ n: 30 })
   })
 })

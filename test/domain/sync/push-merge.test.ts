@@ -118,6 +118,22 @@ describe('rule 1: time', () => {
     expect(said(pushed, 'a')).toEqual(AS_SENT)
   })
 
+  test('of two changes at the same time that of the larger client counts, in either order', async () => {
+    for (const isReversed of [false, true]) {
+      await using world = await setupPush()
+      const { database } = world
+      await put(database, 'cards', [card('a', { title: 't' }, ...TEAM)])
+      const small = await connect(database, 'alice')
+      const large = await connect(database, 'bob')
+      const changes = [
+        () => small.send([[change('a', { title: 'small' })]], { now: T }),
+        () => large.send([[change('a', { title: 'large' })]], { now: T }),
+      ]
+      for (const send of isReversed ? changes.toReversed() : changes) await send()
+      expect(await read(database, 'cards', 'a')).toMatchObject({ title: 'large' })
+    }
+  })
+
   test('newer changes inside a property survive in what replaces it', async () => {
     await using world = await setupPush()
     const { database } = world
@@ -202,6 +218,41 @@ describe('rule 2: whole objects', () => {
     await alice.push({ ...both, changeSpecs: [{ n: 2 }, { n: 2 }] })
     expect(await read(database, 'cards', 'a')).toMatchObject({ n: 2, kept: true })
     expect(await read(database, 'cards', 'b')).toMatchObject({ n: 2, whole: 1 })
+  })
+
+  test('an upsert removes only what it had seen, in whichever order they arrive', async () => {
+    for (const isLate of [false, true]) {
+      await using world = await setupPush()
+      const { database } = world
+      await put(database, 'cards', [card('a', { title: 't', old: 1 }, ...TEAM)])
+      const alice = await connect(database, 'alice')
+      const bob = await connect(database, 'bob')
+      const note = () => bob.send([[change('a', { note: 'bob' })]], { now: T })
+      if (!isLate) await note()
+      await alice.send([[upsert(card('a', { title: 'put' }, ...TEAM))]], { now: T + 50 })
+      if (isLate) await note()
+      const both = card('a', { title: 'put', note: 'bob' }, ...TEAM)
+      expect(await read(database, 'cards', 'a')).toEqual(both)
+    }
+  })
+
+  test('an upsert that repeats the place leaves it to others, in whichever order they arrive', async () => {
+    for (const isLate of [false, true]) {
+      await using world = await setupPush()
+      const { database } = world
+      await put(database, 'cards', [card('a', { n: 1 }, ...TEAM)])
+      const alice = await connect(database, 'alice')
+      const phone = await connect(database, 'alice')
+      const move = () => phone.send([[change('a', { realmId: 'alice', owner: null })]], { now: T })
+      if (!isLate) await move()
+      await alice.send([[upsert(card('a', { n: 2 }, ...TEAM))]], { now: T + 50 })
+      if (isLate) await move()
+      expect(await read(database, 'cards', 'a')).toMatchObject({
+        n: 2,
+        realmId: 'alice',
+        owner: null,
+      })
+    }
   })
 })
 

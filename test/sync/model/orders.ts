@@ -14,7 +14,7 @@ export interface Step {
 }
 
 export interface OrderHistory {
-  /** Who has seen the row before: a row that nobody has seen is not there. */
+  /** The devices that have seen the row before; without any the row is not there. */
   readonly start: 'absent' | 'seen' | 'seen by one'
   /** The devices belong to one user, or to two who share two realms. */
   readonly users: 1 | 2
