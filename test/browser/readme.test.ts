@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
-import { systemClock } from '../../src/clock'
-import { startSmtp } from '../mail/smtp-server'
+import type { Page } from 'playwright-core'
+import { serve } from '../binary/setup'
 import { connectOpenId, setupLogins } from '../oauth/setup'
-import { setupServerAt } from '../setup'
+import { temporaryFolder } from '../setup'
+import { until } from '../timing'
 import { useChromium } from './chromium'
-import { logIn, pageOf, servePage, withOwnFiles } from './guide-page'
+import { pageOf, servePage, withOwnFiles } from './guide-page'
 
 const browser = useChromium()
 
@@ -25,22 +26,45 @@ test('the page of the guide logs a person in and shows their tokens', async () =
   expect(page.url()).toBe(address)
 })
 
-test('the page of the README syncs two browsers', async () => {
-  await using smtp = await startSmtp()
-  const smtpUrl = `smtp://127.0.0.1:${smtp.port}`
-  await using server = await setupServerAt(systemClock, { smtpUrl, mailFrom: 'app@example.com' })
-  using application = servePage(withOwnFiles(pageOf('README.md', `'${server.main}'`)))
-  await using devices = new AsyncDisposableStack()
-  const log = async () => {
-    const { page } = devices.use(await browser.openDevice())
+test('the page of the README syncs two browsers, also with changes made while the server was away', async () => {
+  using folder = temporaryFolder()
+  await using undo = new AsyncDisposableStack()
+  const { ready, ...first } = undo.use(await serve({ cwd: folder.path }))
+  using application = servePage(withOwnFiles(pageOf('README.md', `'${ready.url}/main'`)))
+  const { page: start } = undo.use(await browser.openDevice())
+  await start.goto(ready.url)
+  const logIn = async (person: number) => {
+    const { page } = undo.use(await browser.openDevice())
     await page.goto(application.url)
-    await logIn(page, smtp, 'alice@example.com')
+    await page.locator('input[name=email]').fill('alice@example.com')
+    await page.getByRole('button', { name: 'Submit' }).click()
+    const codes = start.locator('#mails .code')
+    await until(async () => (await codes.count()) === person)
+    await page.locator('input[name=otp]').fill(await codes.first().innerText())
+    await page.locator('input[name=otp]').waitFor({ state: 'detached' })
     return page
   }
-  const [one, other] = [await log(), await log()]
-  await one.getByPlaceholder('Add an item').fill('Bread')
-  await one.keyboard.press('Enter')
+  const pages = [await logIn(1), await logIn(2)] as const
+  const add = async (page: Page, title: string) => {
+    await page.getByPlaceholder('Add an item').fill(title)
+    await page.keyboard.press('Enter')
+    await page.getByText(title, { exact: true }).waitFor()
+  }
+  const [one, other] = pages
+  await add(one, 'Bread')
   await other.getByText('Bread', { exact: true }).click()
   await one.getByText('✓ Bread').waitFor()
   expect(await other.locator('li').allTextContents()).toEqual(['✓ Bread'])
+
+  await first[Symbol.asyncDispose]()
+  await add(one, 'Eggs')
+  await add(other, 'Milk')
+  undo.use(await serve({ cwd: folder.path }, ['--port', new URL(ready.url).port]))
+  for (const page of pages) {
+    await until(async () => {
+      for (const each of pages) await each.mouse.move(80 * Math.random(), 40)
+      return (await page.locator('li').count()) === 3
+    })
+    expect(await page.locator('li').allTextContents()).toEqual(['✓ Bread', 'Eggs', 'Milk'])
+  }
 })
