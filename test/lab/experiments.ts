@@ -11,6 +11,7 @@ import { importBesideCrowd } from './import-crowd'
 import { timeHiddenObjects } from './hidden-times'
 import { killDeletions } from './kill-deletions'
 import { killPosts } from './kill-posts'
+import { killSteps } from './kill-steps'
 import { killUploads } from './kill-uploads'
 import { killWriters } from './kill-writers'
 import { timeAddresses } from './known-addresses'
@@ -146,6 +147,16 @@ export const experiments: readonly Experiment[] = [
     async run(rounds, seed) {
       const { nothing, everything, problems } = await killPosts(rounds, seed)
       return { facts: `nothing of ${nothing} POSTs, all of ${everything}`, problems }
+    },
+  },
+  {
+    promise: 6,
+    title: 'an operation on 8,000 rows that kill -9 hits is finished by a repeat, once',
+    unit: 'kills',
+    rounds: 50,
+    async run(rounds, seed) {
+      const { halfDone, problems } = await killSteps(rounds, seed)
+      return { facts: `half done after ${halfDone} kills`, problems }
     },
   },
   {
