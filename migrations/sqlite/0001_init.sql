@@ -116,6 +116,8 @@ CREATE TABLE sync_clients (
   floor INTEGER NOT NULL,
   -- The revision of its latest rejected transaction.
   rejected INTEGER NOT NULL,
+  -- A revision after its latest answer with private rows as new ones.
+  privates INTEGER NOT NULL,
   seen INTEGER NOT NULL,
   sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;

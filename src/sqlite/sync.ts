@@ -68,10 +68,10 @@ interface ClientRow extends Omit<SyncClient, 'tables'> {
 }
 
 const SELECT_CLIENT =
-  'SELECT number, identity, subject, tables, floor, rejected, seen, sum FROM sync_clients WHERE subject = ? AND identity = ?'
+  'SELECT number, identity, subject, tables, floor, rejected, privates, seen, sum FROM sync_clients WHERE subject = ? AND identity = ?'
 
 const CLIENT_BY_NUMBER =
-  'SELECT number, identity, subject, tables, floor, rejected, seen, sum FROM sync_clients WHERE number = ?'
+  'SELECT number, identity, subject, tables, floor, rejected, privates, seen, sum FROM sync_clients WHERE number = ?'
 
 export function syncClientReader(context: TxContext): SyncClientReader {
   return { find: (subject, identity) => findClient(context, subject, identity) }
@@ -91,6 +91,24 @@ function touchClient({ unit }: WriteContext, client?: number): void {
   unit.touchRemembered([fact('sync client', client)])
 }
 
+/** Notes the revision of the unit, which it takes for that. */
+function noteRevision(
+  context: WriteContext,
+  client: number,
+  column: 'rejected' | 'privates',
+): void {
+  const { connection, unit } = context
+  const row = connection.prepare<Summed<ClientRow>>(CLIENT_BY_NUMBER).get(client)
+  const revision = unit.revision()
+  // A damaged row stays as it is: its sum is not to be right again.
+  if (row !== null && isSound('sync_clients', row)) {
+    connection
+      .prepare(`UPDATE sync_clients SET ${column} = ?, sum = ? WHERE number = ?`)
+      .run(revision, sumOf('sync_clients', { ...row, [column]: revision }), client)
+  }
+  touchClient(context, client)
+}
+
 function toClient(row: ClientRow): SyncClient {
   return { ...row, tables: JSON.parse(row.tables) as string[] }
 }
@@ -103,7 +121,7 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
       if (found !== undefined) return found
       const row = context.connection
         .prepare<ClientRow>(
-          "INSERT OR REPLACE INTO sync_clients (identity, subject, tables, floor, rejected, seen) VALUES (?, ?, '[]', 0, 0, ?) RETURNING number, identity, subject, tables, floor, rejected, seen",
+          "INSERT OR REPLACE INTO sync_clients (identity, subject, tables, floor, rejected, privates, seen) VALUES (?, ?, '[]', 0, 0, 0, ?) RETURNING number, identity, subject, tables, floor, rejected, privates, seen",
         )
         .get(identity, subject, now)
       if (row === null) throw new Error('the client was not stored')
@@ -112,27 +130,25 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
       return toClient(row)
     },
     put(client) {
-      const { number, floor, rejected, seen } = client
+      const { number, floor, rejected, privates, seen } = client
       const tables = JSON.stringify(client.tables)
       context.connection
         .prepare(
-          'UPDATE sync_clients SET tables = ?, floor = ?, rejected = ?, seen = ?, sum = ? WHERE number = ?',
+          'UPDATE sync_clients SET tables = ?, floor = ?, rejected = ?, privates = ?, seen = ?, sum = ? WHERE number = ?',
         )
-        .run(tables, floor, rejected, seen, sumOf('sync_clients', { ...client, tables }), number)
+        .run(
+          tables,
+          floor,
+          rejected,
+          privates,
+          seen,
+          sumOf('sync_clients', { ...client, tables }),
+          number,
+        )
       touchClient(context, number)
     },
-    noteRejection(client) {
-      const { connection, unit } = context
-      const row = connection.prepare<Summed<ClientRow>>(CLIENT_BY_NUMBER).get(client)
-      const rejected = unit.revision()
-      // A damaged row stays as it is: its sum is not to be right again.
-      if (row !== null && isSound('sync_clients', row)) {
-        connection
-          .prepare('UPDATE sync_clients SET rejected = ?, sum = ? WHERE number = ?')
-          .run(rejected, sumOf('sync_clients', { ...row, rejected }), client)
-      }
-      touchClient(context, client)
-    },
+    noteRejection: (client) => noteRevision(context, client, 'rejected'),
+    notePrivates: (client) => noteRevision(context, client, 'privates'),
     removeOfSubject(subject) {
       const { connection } = context
       connection.prepare('DELETE FROM sync_clients WHERE subject = ?').run(subject)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type Application, openDevice, setupServed } from './addon/setup'
+import { type Application, logIn, openApplication, openDevice, setupServed } from './addon/setup'
 import { expectRows, pull, rows } from './addon/sync'
 import { until } from '../timing'
 
@@ -110,6 +110,36 @@ test(
       phone,
       all.map((row) => ({ ...row, n: 9 })),
     )
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'a private object that is put while the first answer is on its way stays as it was put',
+  async () => {
+    await using served = await setupServed()
+    await using phone = await openDevice(served, ALICE, { stores: STORES })
+    await phone.run((db) => db.table('items').bulkPut([{ id: '#theme', v: 'dark' }, { id: 'a' }]))
+    await pull(phone)
+    await using laptop = await openApplication(served.main, { stores: STORES })
+    await laptop.run((db, _given, device) => {
+      device.around = async (send) => {
+        const answer = await send()
+        // The first one that has rows.
+        if (!(await answer.clone().text()).includes('dark')) return answer
+        device.around = (again) => again()
+        await db.table('items').put({ id: '#theme', v: 'light' })
+        return answer
+      }
+    })
+    await logIn(laptop, served, ALICE)
+    const light = [{ id: '#theme', v: 'light' }, { id: 'a' }]
+    await expectRows(laptop, light)
+    await expectRows(phone, light)
+    await laptop.run((db) => db.table('items').put({ id: '#theme', v: 'blue' }))
+    await expectRows(laptop, [{ v: 'blue' }, { id: 'a' }])
+    await pull(laptop)
+    await expectRows(laptop, [{ v: 'blue' }, { id: 'a' }])
   },
   PATIENCE_MS,
 )

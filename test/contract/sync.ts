@@ -46,11 +46,12 @@ export function describeSync(openStore: OpenStore): void {
         tables: [],
         floor: 0,
         rejected: 0,
+        privates: 0,
         seen: NOW,
       })
       const same = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW + 5))
       expect(same).toEqual(made)
-      const changed = { ...made, tables: ['things', 'a"b'], floor: 7, seen: NOW + 9 }
+      const changed = { ...made, tables: ['things', 'a"b'], floor: 7, privates: 3, seen: NOW + 9 }
       await database.write((tx) => tx.syncClients.put(changed))
       await inEveryLife(fixture, async (again) => {
         const find = (subject: string, identity: string) =>
@@ -61,15 +62,18 @@ export function describeSync(openStore: OpenStore): void {
       })
     })
 
-    test('whose transaction is rejected have a revision of it that nobody else has', async () => {
+    test('whose transaction is rejected, or who get private rows, have a revision of it that nobody else has', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const { number } = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
       const before = await database.read((tx) => tx.revision())
       await database.write((tx) => tx.syncClients.noteRejection(number))
       const client = await database.read((tx) => tx.syncClients.find('alice', 'one'))
-      expect(client?.rejected).toBe(before + 1)
-      expect(await database.read((tx) => tx.revision())).toBe(before + 1)
+      expect(client).toMatchObject({ rejected: before + 1, privates: 0 })
+      await database.write((tx) => tx.syncClients.notePrivates(number))
+      const noted = await database.read((tx) => tx.syncClients.find('alice', 'one'))
+      expect(noted).toMatchObject({ rejected: before + 1, privates: before + 2 })
+      expect(await database.read((tx) => tx.revision())).toBe(before + 2)
     })
 
     test('are remembered until they change', async () => {

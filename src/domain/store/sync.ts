@@ -41,6 +41,8 @@ export interface SyncClient {
   readonly floor: number
   /** The revision of its latest transaction that was rejected or repeated; 0 when there was none. */
   readonly rejected: number
+  /** A revision after its latest answer with private rows sent as new ones; 0 when there was none. */
+  readonly privates: number
   /** The time of its latest request that was noted, ms. */
   readonly seen: number
 }
@@ -59,6 +61,8 @@ export interface SyncClientWriter extends SyncClientReader {
    * was rejected, or came again. The unit takes a revision for it.
    */
   noteRejection(client: number): Awaitable<void>
+  /** Notes that an answer to the client has private rows as new ones. The unit takes a revision for it. */
+  notePrivates(client: number): Awaitable<void>
   /** Removes the clients of a user with their transactions and operations. */
   removeOfSubject(subject: string): Awaitable<void>
   /** Removes up to `limit` clients that were last seen before this time, ms; how many it removed. */

@@ -322,7 +322,9 @@ function note(
 ): void {
   const { names, push } = run
   const base = push.baseOf(operation)
-  const isRejected = push.client.rejected > (base ?? -1) && push.client.rejected > 0
+  const { rejected, privates } = push.client
+  const told = row.key.startsWith('#') ? Math.max(rejected, privates) : rejected
+  const isRejected = told > (base ?? -1) && told > 0
   const isSeenNow = isSeen(run, row, base)
   // A row of others that the client has never had, or one over their deletion, which it may have got.
   const isForeign = !isSeenNow && (row.before === undefined || row.before.entered > (base ?? 0))

@@ -19,6 +19,8 @@ export interface Pull {
   readonly request: SyncRequest
   readonly named: Named
   readonly rejections: readonly Rejection[]
+  /** The number of the client; absent for anonymous callers, who have no private rows. */
+  readonly client?: number
   /** The revisions in which nothing changed but rows that the request names (`Pushed`). */
   readonly own?: ReadonlySet<number>
   /** Called with the first damaged row that the answer leaves out. */
@@ -55,6 +57,8 @@ export interface Plan {
   readonly newTables: ReadonlySet<string>
   /** The named keys that are not as the client has assumed. */
   readonly pending: readonly PendingKey[]
+  /** Whether the answer has private rows (`#key:user`) as new ones. */
+  readonly privates: { areSent: boolean }
   /**
    * Notes a damaged row. It is not sent, and not deleted either: the copy of the client may be all that
    * is left of it. Only the first one is reported, because `satchel verify` lists all of them.
@@ -110,6 +114,7 @@ export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promis
         : [...tables.keys()].filter((name) => !isInitiallySynced(pull.request, name)),
     ),
     pending: pendingOf(pull.named, base, knownIds.length < had.size),
+    privates: { areSent: false },
     leaveOut(table, key) {
       if (!isReported) pull.report?.(leftOut(table, key))
       isReported = true

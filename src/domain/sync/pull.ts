@@ -4,6 +4,7 @@ import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { mentionsBlobs } from '../value/blob'
+import { SatchelError } from '../value/error'
 import { sharedTurn } from '../value/turn'
 import { type InlineSource, inlined } from './inline'
 import { createOperations, type Operations } from './message'
@@ -84,7 +85,10 @@ async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPa
   for (let from: number | ChangePosition = plan.revision; ;) {
     const closing: Closing = await database.read((tx) => close(tx, plan, from))
     yield* add(closing.entries)
-    if (closing.next === undefined) return yield lastPart(text, plan, closing)
+    if (closing.next === undefined) {
+      await notePrivates(database, plan)
+      return yield lastPart(text, plan, closing)
+    }
     from = closing.next
     // Also when nothing was added: the rows of a large request need not be sent back.
     await sharedTurn()
@@ -99,6 +103,21 @@ function inlineSource(
 ): InlineSource | undefined {
   if (contents === undefined || !mentionsBlobs(entries)) return undefined
   return { database, actor, contents, report }
+}
+
+/**
+ * Notes for the client that private rows are among the new ones of its answer, by a revision after that of
+ * the answer: they replace what it changes until it has the answer, because the add-on knows its own keys
+ * without their user there. So the keys that it names next are answered (protocol.md Appendix C.31).
+ */
+async function notePrivates(database: Database, { pull: { client }, privates }: Plan) {
+  if (!privates.areSent || client === undefined) return
+  try {
+    await database.write((tx) => tx.syncClients.notePrivates(client))
+  } catch (error) {
+    // A full disk keeps no client from reading.
+    if (!(error instanceof SatchelError)) throw error
+  }
 }
 
 function lastPart(
@@ -279,7 +298,7 @@ async function addTogether(
   if (seen.length < 2 || plan.pull.named.has(table.name)) return found
   const all = await tx.objects.contentsTogether(table, seen, plan.revision, plan.chunk)
   if (all === undefined) return found
-  operations.upserts(table.name, all.keys, all.values)
+  upsertNew(plan, operations, table, all)
   for (const key of all.damaged) plan.leaveOut(table.name, key)
   return found.filter(isAlone)
 }
@@ -311,9 +330,20 @@ async function addWhole(
     plan.revision,
     plan.chunk,
   )
-  operations.upserts(name, keys, values)
+  upsertNew(plan, operations, table, { keys, values })
   for (const key of damaged) plan.leaveOut(name, key)
   return next
+}
+
+/** Adds several rows: keys as JSON strings and stored texts, each joined by commas. */
+function upsertNew(
+  { privates }: Plan,
+  operations: Operations,
+  table: Table,
+  { keys, values }: { readonly keys: string; readonly values: string },
+): void {
+  if (keys.includes('"#')) privates.areSent = true
+  operations.upserts(table.name, keys, values)
 }
 
 /** A chunk of the closing: `next` is where to go on, undefined when the answer is complete. */

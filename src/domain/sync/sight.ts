@@ -67,7 +67,7 @@ export async function addSeen(
     // Of a realm that it did not have, the client has the rows that it made.
     const isMade = isOwn && object.entered === revision
     const isKept = isMade && (await isStillKept(tx, sight, object.realm, named))
-    if (!isKept) operations.upsert(name, key, object.value)
+    if (!isKept) upsertNew(plan, operations, name, object)
   } else if (named === undefined) addChange(operations, change, plan.base)
   else if (!isOwn) addNamedRow(operations, name, object, named)
 }
@@ -94,6 +94,16 @@ function isUnknown({ fresh, newTables }: Plan, table: string, object: TimedObjec
   return fresh.has(object.realm) || newTables.has(table) || isPersonal(table, object.realm)
 }
 
+function upsertNew(
+  { privates }: Plan,
+  operations: Operations,
+  table: string,
+  { key, value }: TimedObject,
+): void {
+  if (key.startsWith('#')) privates.areSent = true
+  operations.upsert(table, key, value)
+}
+
 /** The operations that restore or correct the rows of the next pending keys. */
 export async function pendingRows(
   tx: ReadTx,
@@ -111,7 +121,7 @@ export async function pendingRows(
     const found = table && (await tx.objects.findTimed(table, [key])).get(key)
     if (found?.isDamaged === true) plan.leaveOut(name, key)
     else if (found === undefined || !isSeen(sight, name, found)) operations.delete(name, key)
-    else if (isUnknown(plan, name, found) && !isMoved) operations.upsert(name, key, found.value)
+    else if (isUnknown(plan, name, found) && !isMoved) upsertNew(plan, operations, name, found)
     else if (!isMoved) addNamedRow(operations, name, found, named)
     at += 1
   }

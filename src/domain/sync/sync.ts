@@ -88,8 +88,8 @@ async function store(database: Database, given: Sync, subject: string) {
   const { known, baseOf } = found
   const isKnown = isNoted(known, request, now)
   const client = isKnown ? known : await noteClient(database, actor, request, now)
-  if (transactions.length === 0) return NOTHING
-  return await pushTransactions(database, {
+  if (transactions.length === 0) return { ...NOTHING, client: client.number }
+  const pushed = await pushTransactions(database, {
     actor,
     client,
     transactions,
@@ -99,6 +99,7 @@ async function store(database: Database, given: Sync, subject: string) {
     limits,
     ...(signal === undefined ? {} : { signal }),
   })
+  return { ...pushed, client: client.number }
 }
 
 /**

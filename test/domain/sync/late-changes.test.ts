@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { ALICE, BOB, createClient, insert, setupTeam, TEAM, update } from './client'
-import { NOW, operationsOf } from './setup'
+import { SatchelError } from '../../../src/domain/value/error'
+import { NOW, openWorld, operationsOf } from './setup'
 
 describe('a change that was made before the client heard of another one', () => {
   test('is merged with it property by property, and the answer says what the other changed', async () => {
@@ -389,5 +390,63 @@ describe('a change that was made before the client heard of another one', () => 
     expect(answer.changes[0]?.muts[0]?.values).toEqual([merged])
     expect(await world.get('items', 'itm2')).toEqual(merged)
     expect(await world.get('items', 'itm3')).toEqual({ ...own, ...spec })
+  })
+})
+
+describe('a private object that an answer on its way replaces on its device', () => {
+  const KEY = `#theme:${ALICE.subject}`
+  const put = (id: string, v: string) => ({
+    type: 'upsert',
+    keys: [id],
+    values: [{ id, realmId: ALICE.subject, owner: ALICE.subject, v }],
+  })
+
+  async function setup() {
+    const world = await openWorld()
+    await world.put(ALICE, 'items', { id: KEY, v: 'dark' }, { id: 'itm1', v: 'dark' })
+    const phone = createClient(world.database, ALICE)
+    return { world, phone, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+  }
+
+  test('is answered when it is sent, and neither its next change is nor one of another object', async () => {
+    await using device = await setup()
+    const { phone } = device
+    expect(operationsOf(await phone.pull())).toContain(`upsert items ${KEY}`)
+    const answer = await phone.push(put(KEY, 'light'), put('itm1', 'light'))
+    expect(operationsOf(answer)).toEqual([`upsert items ${KEY}`])
+    expect(answer.changes[0]?.muts[0]?.values?.[0]).toMatchObject({ v: 'light' })
+    expect(operationsOf(await phone.push(put(KEY, 'blue')))).toEqual([])
+  })
+
+  test('is answered after one that fetched its realm again, as after a restore', async () => {
+    await using device = await setup()
+    const { phone } = device
+    await phone.pull()
+    await phone.push(put(KEY, 'light'))
+    const realms = [ALICE.subject, 'rlm-public']
+    const lastPull = { serverRevision: '["elsewhere","3"]', realms, inviteRealms: [] }
+    expect((await phone.send({ lastPull, changes: [] })).realms).toEqual([])
+    expect(operationsOf(await phone.pull())).toContain(`upsert items ${KEY}`)
+    expect(operationsOf(await phone.push(put(KEY, 'blue')))).toEqual([`upsert items ${KEY}`])
+    expect(operationsOf(await phone.push(put(KEY, 'green')))).toEqual([])
+  })
+
+  test('is fetched also where nothing can be noted', async () => {
+    await using device = await setup()
+    const { database } = device.world
+    const full = createClient(
+      {
+        ...database,
+        write: (work, options) =>
+          database.write(async (tx) => {
+            const notePrivates = () => {
+              throw new SatchelError('STORAGE_FULL', 'The disk is full')
+            }
+            return await work({ ...tx, syncClients: { ...tx.syncClients, notePrivates } })
+          }, options),
+      },
+      ALICE,
+    )
+    expect(operationsOf(await full.pull())).toContain(`upsert items ${KEY}`)
   })
 })
