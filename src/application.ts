@@ -77,6 +77,7 @@ export function createApplication(
     version,
     isReady: () => isReady,
     access: (entry) => logs.access(entry),
+    rejected: logRejected,
     failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
     answerTest: (call) => answerTest?.(http, call),
   }
@@ -109,6 +110,15 @@ export function createApplication(
       opened.resolve()
     },
   }
+}
+
+/** A line for each row: a published client undoes a rejected transaction without telling its user. */
+const logRejected: HttpContext['rejected'] = (request, { first, count }) => {
+  for (const { table, key, code, rule, txid } of first) {
+    httpLog.info('A change was rejected', { ...request, table, key, code, rule, txid })
+  }
+  const more = count - first.length
+  if (more > 0) httpLog.info('More changes were rejected', { ...request, changes: more })
 }
 
 /** For a request that has waited for a start that failed. */

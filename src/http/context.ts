@@ -2,6 +2,7 @@ import type { BlobLimits } from '../domain/blob/limits'
 import type { PartLimits } from '../domain/transfer/entry'
 import type { WriteLimits } from '../domain/object/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
+import type { RefusedRows } from '../domain/sync/refused'
 import type { MailKind } from '../domain/store/mailer'
 import type { Hosts } from '../host/hosts'
 import type { Awaitable } from '../domain/store/records'
@@ -30,6 +31,13 @@ export interface PrintedMail {
   readonly link: string | null
   /** ms since the epoch. */
   readonly date: number
+}
+
+/** The request whose changes were rejected, for the log. */
+export interface RejectedRequest {
+  readonly requestId: string
+  readonly database: string
+  readonly subject: string | null
 }
 
 /** Everything that routes use. */
@@ -64,6 +72,8 @@ export interface HttpContext {
   isReady(): boolean
   /** Writes one line of the access log. */
   access(entry: AccessEntry): void
+  /** Logs the rows that a request could not change, and why. */
+  rejected(request: RejectedRequest, rows: RefusedRows): void
   /** Logs an error whose details the caller must not see. */
   failure(requestId: string, error: unknown): void
 }

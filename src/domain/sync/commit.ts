@@ -14,6 +14,7 @@ import { isRejection, judgePut, judgeRefs, judgeRemoval, judgeSize } from './jud
 import type { RowState } from './merge'
 import { disappoint } from './operations'
 import type { Row } from './overlay'
+import { noteRow } from './refused'
 import { replay } from './replay'
 
 /** Rows that are written at once. */
@@ -96,7 +97,7 @@ async function guarded(
   const writing = writingOf(run, row.table)
   const rules = rulesOf(writing.rulesByTable, row.table)
   if (rules === undefined || realm === undefined) return next()
-  return rules.guard(writing, realm, row.before, next)
+  return named(row, () => rules.guard(writing, realm, row.before, next))
 }
 
 async function namedRealm({ tx }: Execution, { state }: Row): Promise<RealmRef | undefined> {
@@ -104,8 +105,22 @@ async function namedRealm({ tx }: Execution, { state }: Row): Promise<RealmRef |
   return typeof id === 'string' ? (await tx.realms.find(id))?.ref : undefined
 }
 
+/** Runs `work`, and notes that its refusal is about this row. */
+async function named<T>(row: Row, work: () => Awaitable<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isRejection(error)) noteRow(error, row)
+    throw error
+  }
+}
+
 /** Puts a row of a built-in table. Undefined when the stored row stands as it is. */
-async function putRuled(run: Execution, row: Row): Promise<Placement | undefined> {
+function putRuled(run: Execution, row: Row): Promise<Placement | undefined> {
+  return named(row, () => settleAndPut(run, row))
+}
+
+async function settleAndPut(run: Execution, row: Row): Promise<Placement | undefined> {
   const { tx, push } = run
   const writing = writingOf(run, row.table)
   const settled = await settle(run, row, writing)
@@ -128,9 +143,9 @@ async function removeRuled(run: Execution, row: Row, isJudged = false): Promise<
   const { table, before } = row
   if (before === undefined) return
   const writing = writingOf(run, table)
-  if (!isJudged) await judgeRemoval(writing, before)
+  if (!isJudged) await named(row, () => judgeRemoval(writing, before))
   const rules: RowRules | undefined = rulesOf(writing.rulesByTable, table)
-  const isDone = await rules?.remove(writing, before)
+  const isDone = await named(row, () => rules?.remove(writing, before))
   if (isDone !== true) await removeObjects(tx, table, [removalOf(row)], push.now)
   noteWritten(run, row)
 }
@@ -163,7 +178,9 @@ export async function writePlain(
       const settling = judgeRow(run, row, writing)
       settled = settling instanceof Promise ? await settling : settling
     } catch (error) {
-      if (refused === undefined || !isRejection(error)) throw error
+      if (!isRejection(error)) throw error
+      noteRow(error, row)
+      if (refused === undefined) throw error
       refused(row, error)
       settled = undefined
     }
@@ -189,7 +206,7 @@ export async function judgePlain(
 ): Promise<void> {
   const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
   for (const row of rows) {
-    await judgeRow(run, row, writing)
+    await named(row, () => judgeRow(run, row, writing))
     await run.tx.breathe()
   }
 }

@@ -12,6 +12,7 @@ import { isRejection } from './judge'
 import { createReplays } from './kept'
 import type { Named, Rejection } from './named'
 import { createNames } from './names'
+import { createRefusedRows, type RefusedRows } from './refused'
 import type { ClientTransaction } from './request'
 import { keysOf, reachOf } from './reach'
 import { executeInSteps } from './steps'
@@ -33,6 +34,8 @@ export interface Pushed {
   /** All keys that the request names, those of repeated transactions too. */
   readonly named: Named
   readonly rejections: readonly Rejection[]
+  /** The rows of the transactions that were rejected now. */
+  readonly refused: RefusedRows
   /** The revisions in which nothing changed but rows that the request names. */
   readonly own: ReadonlySet<number>
 }
@@ -57,6 +60,7 @@ export async function pushTransactions(database: Database, given: Push): Promise
   const progress: Progress = {
     names: createNames(),
     rejections: [],
+    refused: createRefusedRows(),
     written: createWrittenRows(),
     replays: createReplays(),
     clock: { floor: push.client.floor },
@@ -85,8 +89,9 @@ export async function pushTransactions(database: Database, given: Push): Promise
       }
     }
   }
-  const { names, rejections } = progress
-  return { named: isSure(push) ? names.named : doubted(names.named), rejections, own }
+  const { names, rejections, refused } = progress
+  const named = isSure(push) ? names.named : doubted(names.named)
+  return { named, rejections, refused, own }
 }
 
 function minuteOf(time: number): number {

@@ -11,6 +11,7 @@ import { isRejection } from './judge'
 import { createNames } from './names'
 import { applyOperation, keepOperation, type PlacedOperation } from './operations'
 import type { Row } from './overlay'
+import { addRefused } from './refused'
 import type { Action, ClientTransaction, Operation } from './request'
 import {
   addRevisions,
@@ -352,6 +353,7 @@ async function executeStep(
   const refusals = step.table.builtIn
     ? await executeRuled(tx, push, step, part)
     : await executePlain(tx, push, step, part)
+  for (const refusal of refusals) addRefused(part.refused, transaction, refusal)
   if (refusals.length > 0) await tx.syncClients.noteRejection(client.number)
   await tx.applied.putSteps(subject, txid, client.number, now, at + 1)
   return { ...part, step: at, isOver: false, refusals }

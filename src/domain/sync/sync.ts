@@ -9,6 +9,7 @@ import { findSyncClient, isNoted, noteClient } from './client'
 import type { Pull } from './plan'
 import { type AnswerPart, answerSync } from './pull'
 import { type Pushed, pushTransactions } from './push'
+import { createRefusedRows, type RefusedRows } from './refused'
 import type { Operation, SyncRequest } from './request'
 import { placeRevision } from './revision'
 import { hasSchemaNews, learnSchema } from './schema'
@@ -23,6 +24,8 @@ export interface Sync {
   readonly limits: WriteLimits
   /** The bytes of blobs, for clients that do not know BlobRefs; without it they get these too. */
   readonly contents?: BlobStore
+  /** Called with the rows of the transactions that were rejected, once each; not for a repeated request. */
+  readonly refused?: (rows: RefusedRows) => void
   /** Called with the first damaged row that the answer leaves out. */
   readonly report?: (damage: SatchelError) => void
   /** Ends the sync while its changes are not stored: its caller is gone. */
@@ -48,6 +51,7 @@ export async function storeRequest(database: Database, given: Sync): Promise<Pul
     throw new SatchelError('INVALID_TOKEN', 'Changes need an access token: log in')
   }
   const pushed = isAnonymous ? NOTHING : await store(database, given, actor.subject)
+  if (pushed.refused.count > 0) given.refused?.(pushed.refused)
   // The changes are stored: a long answer need not hold them.
   const { contents } = request.knowsBlobRefs ? NO_CONTENTS : given
   const pull = { actor, request: { ...request, transactions: [] }, ...pushed, report }
@@ -63,7 +67,12 @@ export function isFirstSync({ lastPull }: SyncRequest, subject: string | null): 
 }
 
 const NO_CONTENTS: Pick<Sync, 'contents'> = {}
-const NOTHING: Pushed = { named: new Map(), rejections: [], own: new Set() }
+const NOTHING: Pushed = {
+  named: new Map(),
+  rejections: [],
+  refused: createRefusedRows(),
+  own: new Set(),
+}
 
 function requireSameDatabase(database: Database, { dbId }: SyncRequest): void {
   if (dbId === undefined || dbId === database.id) return

@@ -17,6 +17,7 @@ import { type Names, createNames } from './names'
 import { type PlacedOperation, namesTold } from './operations'
 import { createOverlay } from './overlay'
 import { createReplays, type Replays } from './kept'
+import { addRefused, appendRefused, createRefusedRows, type RefusedRows } from './refused'
 import type { ClientTransaction, Operation } from './request'
 import { storedKey } from './wire-key'
 
@@ -27,6 +28,8 @@ const REMEMBERED = 10 * 60 * 1000
 export interface Progress {
   readonly names: Names
   readonly rejections: Rejection[]
+  /** The rows of transactions that were rejected now, not those of repeated ones. */
+  readonly refused: RefusedRows
   /** The revision in which the request last wrote a row, by table and key. */
   readonly written: WrittenRows
   readonly replays: Replays
@@ -71,6 +74,7 @@ export function beginPart({ written, clock, isPruned }: Progress): Progress {
   return {
     names: createNames(),
     rejections: [],
+    refused: createRefusedRows(),
     written: createWrittenRows(written),
     replays: createReplays(),
     clock: { ...clock },
@@ -78,8 +82,10 @@ export function beginPart({ written, clock, isPruned }: Progress): Progress {
   }
 }
 
-export function endPart(progress: Progress, { names, rejections, written, clock }: Progress): void {
+export function endPart(progress: Progress, part: Progress): void {
+  const { names, rejections, refused, written, clock } = part
   progress.names.append(names)
+  appendRefused(progress.refused, refused)
   progress.rejections.push(...rejections)
   progress.written.append(written)
   progress.clock = clock
@@ -177,6 +183,7 @@ export async function rejectOnce(
   const { actor, client, now } = push
   const { code: name, message } = error
   reject(part, transaction, error)
+  addRefused(part.refused, transaction, error)
   noteAll(push, transaction, part.names, { isRejected: true, revision: undefined })
   await tx.syncClients.noteRejection(client.number)
   await tx.applied.put(actor.subject, transaction.txid, client.number, now, { name, message })

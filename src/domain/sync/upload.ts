@@ -12,6 +12,7 @@ import type { NamedKey } from './named'
 import { type Names, createNames } from './names'
 import { namesOfValues } from './operations'
 import type { Row } from './overlay'
+import { addRefused, noteRow } from './refused'
 import type { ClientTransaction, Operation } from './request'
 import {
   type Progress,
@@ -69,7 +70,10 @@ export async function uploadRows(
   if (read.operations === undefined) {
     const isRejected = read.refusal !== undefined
     noteAll(push, transaction, progress.names, { isRejected, revision: read.revision })
-    if (read.refusal !== undefined) reject(progress, transaction, read.refusal)
+    if (read.refusal !== undefined) {
+      reject(progress, transaction, read.refusal)
+      addRefused(progress.refused, transaction, read.refusal)
+    }
     return
   }
   const { actor, client, now } = push
@@ -78,7 +82,7 @@ export async function uploadRows(
   const realms: UploadedRow[] = []
   for (let rows = source.next(); rows.length > 0; rows = source.next()) {
     const { done, ...part } = await writeUnit(database, push, false, (tx) =>
-      uploadSome(tx, push, rows, beginPart(progress)),
+      uploadSome(tx, push, { transaction, rows }, beginPart(progress)),
     )
     endPart(progress, part)
     refusals.push(...part.refusals.slice(0, 1))
@@ -185,12 +189,14 @@ function owned(values: WireObject, subject: string): WireObject {
 async function uploadSome(
   tx: WriteTx,
   push: Push,
-  rows: readonly UploadedRow[],
+  { transaction, rows }: { transaction: ClientTransaction; rows: readonly UploadedRow[] },
   part: Progress,
 ): Promise<Progress & { readonly refusals: readonly SatchelError[]; readonly done: number }> {
   const refusals: SatchelError[] = []
   const refuse = (row: UploadedRow, refusal: SatchelError) => {
     refusals.push(refusal)
+    noteRow(refusal, row)
+    addRefused(part.refused, transaction, refusal)
     note(push, row, part.names, { isRejected: true })
   }
   const end = performance.now() + UNIT_MS

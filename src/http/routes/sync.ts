@@ -105,6 +105,8 @@ export function createSync(http: HttpContext): AnswerSync {
         limits: http.writeLimits,
         ...(mayTakeLong(request) ? { signal: call.sent.signal } : {}),
         contents: host.blobs,
+        refused: (rows) =>
+          http.rejected({ requestId: call.id, database: host.name, subject }, rows),
         report: (damage) => http.failure(call.id, damage),
       }),
     )

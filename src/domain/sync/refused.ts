@@ -1,0 +1,67 @@
+import type { SatchelError } from '../value/error'
+import type { ClientTransaction } from './request'
+
+/** A row that a request could not change, as the log names it. */
+export interface Refused {
+  readonly txid: string
+  readonly table: string
+  /** In wire form; undefined when the transaction names none. */
+  readonly key: string | undefined
+  readonly code: string
+  /** The missing permission or the wrong property. */
+  readonly rule: string | undefined
+}
+
+/** The refused rows of a request: the first ones, and how many there are. */
+export interface RefusedRows {
+  readonly first: Refused[]
+  count: number
+}
+
+/** A request may have hundreds of thousands of rows: so many are logged. */
+const MOST_LOGGED = 100
+/** Malformed keys have any length. */
+const LONGEST = 200
+
+/** A row that is being judged. */
+export interface JudgedRow {
+  readonly table: { readonly name: string }
+  readonly key: string
+}
+
+const rowsByRefusal = new WeakMap<SatchelError, JudgedRow>()
+
+/** Notes the row that a refusal is about, unless it is known. */
+export function noteRow(refusal: SatchelError, row: JudgedRow | undefined): void {
+  if (row !== undefined && !rowsByRefusal.has(refusal)) rowsByRefusal.set(refusal, row)
+}
+
+export function createRefusedRows(): RefusedRows {
+  return { first: [], count: 0 }
+}
+
+export function appendRefused(rows: RefusedRows, { first, count }: RefusedRows): void {
+  rows.first.push(...first.slice(0, MOST_LOGGED - rows.first.length))
+  rows.count += count
+}
+
+/** Adds a refusal, of the row that it is about or else of the first one that the transaction names. */
+export function addRefused(
+  rows: RefusedRows,
+  { txid, operations }: ClientTransaction,
+  refusal: SatchelError,
+): void {
+  rows.count += 1
+  if (rows.first.length >= MOST_LOGGED) return
+  const row = rowsByRefusal.get(refusal)
+  const table = row?.table.name ?? operations[0]?.table ?? ''
+  const key = row?.key ?? operations[0]?.keys[0]
+  const { code, reason: rule } = refusal
+  rows.first.push({
+    txid,
+    table: table.slice(0, LONGEST),
+    key: key?.slice(0, LONGEST),
+    code,
+    rule: rule?.slice(0, LONGEST),
+  })
+}
