@@ -19,13 +19,20 @@ import type { Position } from '../value/position'
 export interface TokenHandlers {
   /** Whether to read the container at `path` value by value; otherwise it is one part. */
   enters(path: readonly string[], kind: 'array' | 'object'): boolean
+  /** Called when a container that was entered ends. */
+  leaves?(): void
+  /** Whether the bytes of a part are kept until its end; otherwise `part` gets none of them. */
+  keeps?(path: readonly string[]): boolean
   /** The text of a key from its bytes, quotes included. */
   key(bytes: Uint8Array, token: Token): string
   /** A scalar, or a container that is not entered. */
   part(path: readonly string[], bytes: Uint8Array, token: Token): void
   /** Called for every value: where it and its key begin, or only it. */
   value?(path: readonly string[], start: number, keyStart: number): void
-  /** Called while a key or a part is read; an error it throws ends the reading. */
+  /**
+   * Called while a key or a part is read; an error it throws ends the reading. It may set `pieces` to
+   * undefined: then the bytes of the token are not kept.
+   */
   grown?(token: Token): void
 }
 
@@ -122,7 +129,8 @@ export function createTokenizer(handlers: TokenHandlers) {
         return at + 1
       }
     }
-    return readToken(begin(at, byte, false), chunk, at, at + 1)
+    const isKept = handlers.keeps?.(path) ?? true
+    return readToken(begin(at, byte, false, isKept), chunk, at, at + 1)
   }
 
   function leave(at: number, isArray: boolean): void {
@@ -131,11 +139,13 @@ export function createTokenizer(handlers: TokenHandlers) {
     if (!mayClose || level?.isArray !== isArray) throw unexpected(at)
     levels.pop()
     path.pop()
+    handlers.leaves?.()
     state = levels.length === 0 ? 'end' : 'comma or closer'
   }
 
-  function begin(at: number, byte: number, isKey: boolean): Token {
+  function begin(at: number, byte: number, isKey: boolean, isKept = true): Token {
     token = beginToken(byte, isKey, base + at, positionOf(lines, at))
+    if (!isKept) token.pieces = undefined
     return token
   }
 
@@ -145,14 +155,16 @@ export function createTokenizer(handlers: TokenHandlers) {
     const end = found < 0 ? chunk.length : found
     token.size += end - start
     handlers.grown?.(token)
-    if (found < 0) token.pieces.push(chunk.slice(start))
-    else finish(token, chunk.subarray(start, end))
+    // A copy: the slice of a `Buffer` would be a view of it.
+    if (found < 0) token.pieces?.push(new Uint8Array(chunk.subarray(start)))
+    else finish(token, token.pieces === undefined ? NOTHING : chunk.subarray(start, end))
     return end
   }
 
   function finish(done: Token, last: Uint8Array): void {
     token = undefined
-    const bytes = done.pieces.length === 0 ? last : Buffer.concat([...done.pieces, last])
+    const { pieces = [] } = done
+    const bytes = pieces.length === 0 ? last : Buffer.concat([...pieces, last])
     if (done.isKey) {
       path[path.length - 1] = handlers.key(bytes, done)
       state = 'colon'
@@ -184,6 +196,7 @@ export function createTokenizer(handlers: TokenHandlers) {
   return { write, end }
 }
 
+const NOTHING = new Uint8Array()
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 
 const EXPECTATIONS: Readonly<Record<Exclude<State, 'comma or closer'>, string>> = {
@@ -224,9 +237,11 @@ export interface Token extends Position {
   inString: boolean
   /** The next byte stands behind a backslash. */
   escaped: boolean
-  /** The part of it in earlier chunks. */
-  readonly pieces: Uint8Array[]
+  /** The part of it in earlier chunks; undefined when it is not kept. */
+  pieces: Uint8Array[] | undefined
   size: number
+  /** Commas and opening brackets within it. */
+  marks: number
 }
 
 /** The token whose first byte is `byte`. */
@@ -234,7 +249,8 @@ function beginToken(byte: number, isKey: boolean, offset: number, place: Positio
   const inString = byte === QUOTE
   const depth = byte === OPEN_ARRAY || byte === OPEN_OBJECT ? 1 : 0
   const isBare = !inString && depth === 0
-  return { ...place, offset, isKey, isBare, depth, inString, escaped: false, pieces: [], size: 0 }
+  const rest = { inString, escaped: false, pieces: [], size: 0, marks: 0 }
+  return { ...place, offset, isKey, isBare, depth, ...rest }
 }
 
 /** Goes on with a token at `from`: where it ends, or -1 when the chunk ends before it. */
@@ -243,7 +259,7 @@ function tokenEnd(token: Token, chunk: Uint8Array, from: number, lines: Lines): 
 }
 
 function nestedEnd(token: Token, chunk: Uint8Array, from: number, lines: Lines): number {
-  let { depth } = token
+  let { depth, marks } = token
   let at = from
   if (token.inString) {
     at = stringEnd(token, chunk, at)
@@ -255,18 +271,24 @@ function nestedEnd(token: Token, chunk: Uint8Array, from: number, lines: Lines):
       const quote = closingQuote(chunk, at + 1)
       if (quote < 0) {
         token.depth = depth
+        token.marks = marks
         return stringEnd(token, chunk, at + 1)
       }
       at = quote
     } else if (byte === NEWLINE) {
       newLine(lines, at)
+    } else if (byte === COMMA) {
+      marks++
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       depth++
+      marks++
     } else if ((byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) && --depth === 0) {
+      token.marks = marks
       return at + 1
     }
   }
   token.depth = depth
+  token.marks = marks
   return -1
 }
 

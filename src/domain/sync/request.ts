@@ -1,6 +1,7 @@
 import { SatchelError, quoted } from '../value/error'
 import { FIXED_LIMITS, requireFew } from '../value/fixed-limits'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
+import { LeftOut } from '../json/shaped'
 import { type Change, readChangeSpec, type SpecLimits } from './change'
 import { type Criteria, readCriteria } from './criteria'
 
@@ -108,6 +109,18 @@ const TXID_LENGTH = 100
  * transaction only.
  */
 export function readSyncRequest(body: unknown, limits?: SpecLimits): SyncRequest {
+  const steps = syncRequestSteps(body, limits)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
+}
+
+/** The same in short steps. A value that was too large to be parsed is a `LeftOut`. */
+export function* syncRequestSteps(
+  body: unknown,
+  limits?: SpecLimits,
+): Generator<void, SyncRequest, void> {
   if (!isRecord(body)) throw invalid('The body', 'an object')
   const { clientIdentity } = body
   if (typeof clientIdentity !== 'string' || clientIdentity.length > TXID_LENGTH) {
@@ -120,9 +133,9 @@ export function readSyncRequest(body: unknown, limits?: SpecLimits): SyncRequest
     knowsBlobRefs: knowsBlobRefs(present(body, 'v')),
     dbId: typeof dbId === 'string' ? dbId : undefined,
     tables: readTables(present(body, 'schema') ?? {}),
-    lastPull: lastPull === undefined ? undefined : readLastPull(lastPull),
+    lastPull: lastPull === undefined ? undefined : yield* readLastPull(lastPull),
     baseRevs: listIn(body, 'baseRevs').map(readBaseRevision),
-    transactions: readTransactions(listIn(body, 'changes'), limits),
+    transactions: yield* readTransactions(listIn(body, 'changes'), limits),
   }
 }
 
@@ -169,12 +182,12 @@ function readTables(schema: unknown): Map<string, DeclaredTable> {
   return tables
 }
 
-function readLastPull(value: unknown): LastPull {
+function* readLastPull(value: unknown): Generator<void, LastPull, void> {
   if (!isRecord(value)) throw invalid('"lastPull"', 'an object')
   return {
     serverRevision: present(value, 'serverRevision'),
-    realms: new Set(namesIn(value, 'realms')),
-    inviteRealms: new Set(namesIn(value, 'inviteRealms')),
+    realms: yield* namesIn(value, 'realms'),
+    inviteRealms: yield* namesIn(value, 'inviteRealms'),
   }
 }
 
@@ -192,17 +205,20 @@ interface Gathered {
   refusal: SatchelError | undefined
 }
 
-function readTransactions(
+function* readTransactions(
   changes: readonly unknown[],
   limits: SpecLimits | undefined,
-): ClientTransaction[] {
+): Generator<void, ClientTransaction[], void> {
   const gathered = new Map<string, Gathered>()
   for (const change of changes) {
     const table = isRecord(change) ? change['table'] : undefined
     if (!isRecord(change) || typeof table !== 'string') {
       throw invalid('"changes"', 'a list of {table, muts}')
     }
-    for (const mut of listIn(change, 'muts')) readOperation(gathered, table, mut, limits)
+    for (const mut of listIn(change, 'muts')) {
+      readOperation(gathered, table, mut, limits)
+      yield
+    }
   }
   return [...gathered].map(([txid, transaction]) => ({
     txid,
@@ -307,6 +323,7 @@ function readPut(
   readSpec: (spec: unknown) => Change[],
 ): Action {
   const values = listIn(mut, 'values')
+  requireWhole(values)
   if (values.length !== keyCount || !values.every(isRecord)) {
     throw refused(`an ${type} has an object for each key`)
   }
@@ -318,7 +335,13 @@ function readPut(
   return { type, values, changes: specs.map((spec) => (isAbsent(spec) ? null : readSpec(spec))) }
 }
 
+/** Throws the refusal of a value that was too large to be parsed. */
+function requireWhole(values: readonly unknown[]): void {
+  for (const value of values) if (value instanceof LeftOut) throw value.refusal
+}
+
 function readSpecIn(spec: unknown, limits?: SpecLimits): Change[] {
+  requireWhole([spec])
   if (!isRecord(spec)) throw refused('a changeSpec is an object')
   return readChangeSpec(spec, limits)
 }
@@ -326,6 +349,7 @@ function readSpecIn(spec: unknown, limits?: SpecLimits): Change[] {
 function readQuery(mut: WireObject): Query | undefined {
   const criteria = present(mut, 'criteria')
   if (criteria === undefined) return undefined
+  requireWhole([criteria])
   const isFirstChunk = present(mut, 'isAdditionalChunk') !== true
   return { criteria: readCriteria(criteria), source: criteria, isFirstChunk }
 }
@@ -337,11 +361,19 @@ function listIn(object: WireObject, name: string): readonly unknown[] {
   throw invalid(quoted(name), 'a list')
 }
 
-function namesIn(object: WireObject, name: string): readonly string[] {
-  const names = listIn(object, name)
-  if (names.every((one) => typeof one === 'string')) return names
-  throw invalid(quoted(name), 'a list of strings')
+/** There may be a million of them. */
+function* namesIn(object: WireObject, name: string): Generator<void, Set<string>, void> {
+  const names = new Set<string>()
+  for (const [at, one] of listIn(object, name).entries()) {
+    if (typeof one !== 'string') throw invalid(quoted(name), 'a list of strings')
+    names.add(one)
+    if (at % NAMES === NAMES - 1) yield
+  }
+  return names
 }
+
+/** How many names are read in one step. */
+const NAMES = 1_000
 
 /** The value of a field; undefined when it is absent, null or an undefined in wire form. */
 function present(object: WireObject, name: string): unknown {

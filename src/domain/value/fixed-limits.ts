@@ -22,6 +22,24 @@ export interface FixedLimit {
  * rejected, and a request with too much outside its transactions is refused.
  */
 export const FIXED_LIMITS = {
+  syncBytes: {
+    most: 256 * 1024 * 1024,
+    unit: 'bytes',
+    of: 'a sync request',
+    beyond: 'the request is refused',
+  },
+  syncValues: {
+    most: 5_000_000,
+    unit: 'values',
+    of: 'the fields of a sync request that the server reads',
+    beyond: 'the request is refused',
+  },
+  rowValues: {
+    most: 1_000_000,
+    unit: 'values',
+    of: 'a row, the criteria or the changes of one row in a sync request',
+    beyond: 'the transaction is rejected',
+  },
   tables: {
     most: 500,
     unit: 'tables',

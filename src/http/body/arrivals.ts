@@ -1,7 +1,7 @@
 import type { Scratch, ScratchWriter } from '../../domain/store/scratch'
 import { SatchelError } from '../../domain/value/error'
 import { nextTurn } from '../../domain/value/turn'
-import { freeChunk, gather } from './buffer'
+import { free, freeChunk, gather } from './buffer'
 import { type ChunkSource, tooSlow, type UploadTimeout, withTimeout } from './chunks'
 
 const MIB = 1024 * 1024
@@ -48,6 +48,8 @@ export interface Arrival extends AsyncDisposable {
   readonly size: number
   /** All bytes; those of a file are read now. The caller frees them. To be called once. */
   take(): Promise<Uint8Array>
+  /** The bytes piece by piece; each is valid until the next one. */
+  pieces(): AsyncIterable<Uint8Array>
 }
 
 /** What a body takes. */
@@ -187,6 +189,8 @@ export function createArrivals({ oldAfter = OLD } = {}): Arrivals {
       const name = file?.name
       return {
         size: claim.received,
+        pieces: () =>
+          name === undefined ? piecesOf(gathered.bytes()) : piecesOfFile(scratch, name),
         take: async () => (name === undefined ? gathered.take() : await readAll(scratch, name)),
         [Symbol.asyncDispose]: () => owned.disposeAsync(),
       }
@@ -196,6 +200,22 @@ export function createArrivals({ oldAfter = OLD } = {}): Arrivals {
 
 async function* all({ read }: ChunkSource): AsyncGenerator<Uint8Array> {
   for (let chunk = await read(); chunk !== undefined; chunk = await read()) yield chunk
+}
+
+/** The pieces that a reader gets, in bytes: it parses one in a few ms. */
+const SMALL_PIECE = 64 * 1024
+
+export async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += SMALL_PIECE) yield bytes.subarray(at, at + SMALL_PIECE)
+}
+
+async function* piecesOfFile(scratch: Scratch, name: string): AsyncGenerator<Uint8Array> {
+  using file = await scratch.open(name)
+  for (let at = 0; at < file.size; at += SMALL_PIECE) {
+    const piece = file.read(at, SMALL_PIECE)
+    yield piece
+    free(piece)
+  }
 }
 
 async function readAll(scratch: Scratch, name: string): Promise<Uint8Array> {

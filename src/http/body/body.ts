@@ -4,7 +4,7 @@ import type { Scratch } from '../../domain/store/scratch'
 import { SatchelError } from '../../domain/value/error'
 import { nextTurn } from '../../domain/value/turn'
 import type { Call } from '../call'
-import { type Arrival, createArrivals, tooMany } from './arrivals'
+import { type Arrival, createArrivals, piecesOf, tooMany } from './arrivals'
 import { free } from './buffer'
 import { type ChunkSource, chunksOf, incomplete, type UploadTimeout } from './chunks'
 
@@ -36,22 +36,38 @@ export interface Bodies {
    * Calls `work` with the parsed JSON body, whose memory is reserved until `work` is done. A large body
    * comes by way of a file (`Arrivals`); those are parsed one at a time.
    */
-  json<T>(call: BodyCall, source: JsonSource, work: JsonWork<T>): Promise<T>
+  json<T, V = unknown>(call: BodyCall, source: JsonSource<V>, work: JsonWork<T, V>): Promise<T>
   /** The body as text of at most `maxBytes`, for small forms. */
   text(request: Request, maxBytes: number): Promise<string>
 }
 
 type BodyCall = Pick<Call, 'sent' | 'caller'>
 
-export interface JsonSource {
+export interface JsonSource<V = unknown> {
   /** The place for the file of a large body. */
   readonly scratch: Scratch
   /** A smaller limit than that of all bodies, in bytes. */
   readonly maxBytes?: number
+  /** Without it the work gets the parsed JSON. */
+  readonly reader?: JsonReader<V>
 }
 
-/** Takes a parsed body and its size in bytes. */
-type JsonWork<T> = (value: unknown, bytes: number) => Promise<T>
+/** Makes of a body what the work gets. */
+export interface JsonReader<V> {
+  /** Takes the parsed JSON of a light body. */
+  small(value: unknown): V
+  /** Reads any other one piece by piece. `grow` reserves the memory of so many more values. */
+  large(pieces: AsyncIterable<Uint8Array>, grow: (values: number) => Promise<void>): Promise<V>
+}
+
+/** Takes what was read of a body, and the size of that in bytes. */
+type JsonWork<T, V = unknown> = (value: V, bytes: number) => Promise<T>
+
+/** The work on a body, and the way to read it. */
+interface JsonTask<T, V> {
+  readonly reader: JsonReader<V> | undefined
+  readonly work: JsonWork<T, V>
+}
 
 export interface BodyOptions {
   /** How a caller gets more data in. */
@@ -112,15 +128,25 @@ export function createBodies(
     return done
   }
 
-  async function withArrival<T>(
+  async function withArrival<T, V>(
     { sent, caller }: BodyCall,
     scratch: Scratch,
     chunks: ChunkSource,
-    work: JsonWork<T>,
+    task: JsonTask<T, V>,
   ): Promise<T> {
     await using arrival = await arrivals.receive({ chunks, scratch, caller, timeout })
-    if (arrival.size <= AT_ONCE) return await withJson(sent, await arrival.take(), work)
-    return await inTurn(sent, takingFrom(arrival), work)
+    if (arrival.size <= AT_ONCE) return await withJson(sent, await arrival.take(), task)
+    const { reader, work } = task
+    if (reader === undefined) {
+      return await inTurn(sent, async () => parseLarge<V>(await takeFrom(arrival)), work)
+    }
+    const read = async () => {
+      const { size } = arrival
+      const large = await readLarge(sent, reader, arrival.pieces(), size)
+      await arrival[Symbol.asyncDispose]()
+      return large
+    }
+    return await inTurn(sent, read, work)
   }
 
   function chunksOfAtMost(request: Request, length: number | undefined, maxBytes: number) {
@@ -132,22 +158,45 @@ export function createBodies(
   }
 
   /** Small bodies of few values are parsed at once. */
-  function withJson<T>(request: Request, bytes: Uint8Array, work: JsonWork<T>): Promise<T> {
+  function withJson<T, V>(
+    request: Request,
+    bytes: Uint8Array,
+    { reader, work }: JsonTask<T, V>,
+  ): Promise<T> {
     const { length } = bytes
-    const isLight = length + BYTES_PER_VALUE * scanJson(bytes, limits) <= LARGE
-    return isLight ? work(parse(bytes), length) : inTurn(request, taking(bytes), work)
+    if (isLight(bytes, reader !== undefined)) {
+      const value = parse(bytes)
+      return work(reader === undefined ? (value as V) : reader.small(value), length)
+    }
+    return inTurn(
+      request,
+      reader === undefined
+        ? () => parseLarge<V>(bytes)
+        : () => readLarge(request, reader, piecesOf(bytes), length).finally(() => free(bytes)),
+      work,
+    )
+  }
+
+  /** `hasReader`: JSON that is too deep, or has too many values, is left to a reader. */
+  function isLight(bytes: Uint8Array, hasReader: boolean): boolean {
+    try {
+      return bytes.length + BYTES_PER_VALUE * scanJson(bytes, limits) <= LARGE
+    } catch (error) {
+      if (hasReader) return false
+      throw error
+    }
   }
 
   /** Large bodies are read and parsed one at a time; the work on them goes on side by side. */
-  async function inTurn<T>(
+  async function inTurn<T, V>(
     request: Request,
-    take: () => Promise<Uint8Array>,
-    work: JsonWork<T>,
+    read: () => Promise<LargeBody<V>>,
+    work: JsonWork<T, V>,
   ): Promise<T> {
     const { value, length, weight } = await oneByOne(async () => {
       // The caller is gone: another one has its turn.
       if (request.signal.aborted) throw incomplete()
-      return await parseLarge(await take())
+      return await read()
     })
     try {
       return await work(value, length)
@@ -156,20 +205,43 @@ export function createBodies(
     }
   }
 
-  async function parseLarge(bytes: Uint8Array) {
+  async function parseLarge<V>(bytes: Uint8Array): Promise<LargeBody<V>> {
     const { length } = bytes
     try {
       const json = await scanInSlices(bytes, limits)
       const weight = COPIES * length + BYTES_PER_VALUE * json.values
       await enter(weight)
       try {
-        return { value: await json.parse(), length, weight }
+        return { value: (await json.parse()) as V, length, weight }
       } catch (error) {
         void leave(weight)
         throw error
       }
     } finally {
       free(bytes)
+    }
+  }
+
+  async function readLarge<V>(
+    request: Request,
+    reader: JsonReader<V>,
+    pieces: AsyncIterable<Uint8Array>,
+    length: number,
+  ): Promise<LargeBody<V>> {
+    let weight = 0
+    const grow = async (more: number) => {
+      await enter(more, weight)
+      weight += more
+    }
+    await grow(COPIES * length)
+    try {
+      const value = await reader.large(whileAwaited(request, pieces), (values) =>
+        grow(BYTES_PER_VALUE * values),
+      )
+      return { value, length, weight }
+    } catch (error) {
+      void leave(weight)
+      throw error
     }
   }
 
@@ -182,9 +254,9 @@ export function createBodies(
     return turn
   }
 
-  /** Resolves when there is memory for a parsed body. Only one of them waits. */
-  async function enter(weight: number): Promise<void> {
-    while (parsedMemory > 0 && parsedMemory + weight > PARSED) await memoryFreed.promise
+  /** Resolves when there is memory for a parsed body, besides its `own`. Only one of them waits. */
+  async function enter(weight: number, own = 0): Promise<void> {
+    while (parsedMemory > own && parsedMemory + weight > PARSED) await memoryFreed.promise
     parsedMemory += weight
   }
 
@@ -212,14 +284,15 @@ export function createBodies(
   return {
     json(call, source, work) {
       const { sent } = call
+      const task = { reader: source.reader, work }
       const { maxBytes = limits.bytes } = source
       try {
         requireJson(sent)
         const length = declaredLength(sent)
         if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes, advice)
         return length !== undefined && length <= SMALL
-          ? withSmall(sent, length, withJson, work)
-          : withArrival(call, source.scratch, chunksOfAtMost(sent, length, maxBytes), work)
+          ? withSmall(sent, length, withJson, task)
+          : withArrival(call, source.scratch, chunksOfAtMost(sent, length, maxBytes), task)
       } catch (error) {
         return Promise.reject(error)
       }
@@ -275,20 +348,32 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-function taking(bytes: Uint8Array): () => Promise<Uint8Array> {
-  return async () => bytes
-}
-
 function refuseIncomplete(): never {
   throw incomplete()
 }
 
 /** The bytes, whose memory or file the arrival then leaves to others. */
-function takingFrom(arrival: Arrival): () => Promise<Uint8Array> {
-  return async () => {
-    const bytes = await arrival.take()
-    await arrival[Symbol.asyncDispose]()
-    return bytes
+async function takeFrom(arrival: Arrival): Promise<Uint8Array> {
+  const bytes = await arrival.take()
+  await arrival[Symbol.asyncDispose]()
+  return bytes
+}
+
+/** A body that was read, and the memory that is reserved for it, in bytes. */
+interface LargeBody<V> {
+  readonly value: V
+  readonly length: number
+  readonly weight: number
+}
+
+/** The pieces, as long as the caller is there. */
+async function* whileAwaited(
+  { signal }: Request,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    if (signal.aborted) throw incomplete()
+    yield piece
   }
 }
 

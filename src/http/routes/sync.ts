@@ -8,16 +8,18 @@ import { markedTables } from '../../domain/sync/client'
 import type { Database } from '../../domain/store/store'
 import type { Pull } from '../../domain/sync/plan'
 import { type AnswerPart, answerSync as readAnswer } from '../../domain/sync/pull'
+import { readSyncBody } from '../../domain/sync/body'
 import { movedBy, readSyncRequest, type SyncRequest } from '../../domain/sync/request'
 import { isFirstSync, storeRequest } from '../../domain/sync/sync'
 import { aborted, SatchelError } from '../../domain/value/error'
+import { FIXED_LIMITS } from '../../domain/value/fixed-limits'
 import { createCollector } from '../../sync/garbage'
 import type { Answering } from '../../sync/hub'
 import { answer } from '../answer'
 import { type Authorised, authorised } from '../caller'
 import { pacedStream, type StreamRoom } from '../body/json-stream'
 import { free } from '../body/buffer'
-import { type BodyLimits, createBodies } from '../body/body'
+import { type BodyLimits, createBodies, type JsonReader } from '../body/body'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
 
@@ -42,6 +44,10 @@ export function createSync(http: HttpContext): AnswerSync {
     advice: 'import a file with satchel import',
     timeout: http.blobs.timeout,
   })
+  const reader: JsonReader<SyncRequest> = {
+    small: (body) => readSyncRequest(body, http.writeLimits),
+    large: (pieces, grow) => readSyncBody(pieces, http.writeLimits, grow),
+  }
   const streams = createGate(MOST_STREAMS)
   const streamed = createCollector(COLLECT_AFTER)
   const made = (characters: number) => {
@@ -59,13 +65,9 @@ export function createSync(http: HttpContext): AnswerSync {
     using stack = new DisposableStack()
     stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
     stack.use(await http.hosts.hold(host.name))
-    const source = { scratch: host.scratch, ...(isAnonymous ? { maxBytes: UNCHANGING } : {}) }
-    const stored = await bodies.json(call, source, (body) =>
-      store(
-        { call, host, actor },
-        movedBy(readSyncRequest(body, http.writeLimits), host.lead()),
-        stack,
-      ),
+    const maxBytes = isAnonymous ? UNCHANGING : LIMITS.bytes
+    const stored = await bodies.json(call, { scratch: host.scratch, maxBytes, reader }, (request) =>
+      store({ call, host, actor }, movedBy(request, host.lead()), stack),
     )
     const { parts, first } = await begin(stored, async () => {
       stack.defer(await streams.enter())
@@ -140,7 +142,11 @@ export function createSync(http: HttpContext): AnswerSync {
  * A client sends all its changes at once: it cannot make a rejected request smaller. Their values are
  * checked where they are stored: a deep one rejects only its transaction.
  */
-const LIMITS: BodyLimits = { bytes: 256 * 1024 * 1024, depth: 1_000, values: 50_000_000 }
+const LIMITS: BodyLimits = {
+  bytes: FIXED_LIMITS.syncBytes.most,
+  depth: 1_000,
+  values: FIXED_LIMITS.syncValues.most,
+}
 /** The limit for callers who send no changes, in bytes. */
 const UNCHANGING = 256 * 1024
 

@@ -19,6 +19,15 @@ function push(caller: Caller, ...muts: readonly object[]) {
   })
 }
 
+const inPlain = (...muts: readonly string[]) => `{"muts":[${muts.join()}],"table":"plain"}`
+
+/** Sends fields that are JSON already. */
+function send(caller: Caller, fields: string) {
+  const head =
+    '{"v":3,"clientIdentity":"device","schema":{"plain":{"markedForSync":true,"initiallySynced":true}},'
+  return caller.send('POST', '/sync', { body: `${head}${fields}}` })
+}
+
 async function setup(): Promise<DataServer & { readonly alice: Caller }> {
   const server = await setupData()
   const alice = await server.as(ALICE)
@@ -96,6 +105,61 @@ describe('what no honest client sends rejects its transaction, and only that', (
     expect(others.status).toBe(422)
     expect(others.text).toContain('at most 500 tables')
     expect(await tables()).toEqual(some)
+  })
+
+  test.each([
+    ['values', `[${'{},'.repeat(1_000_000)}{}]`, '1000000 values'],
+    ['levels', `${'['.repeat(2_000)}${']'.repeat(2_000)}`, '1000 levels'],
+    ['levels, but fewer', `${'['.repeat(100)}${']'.repeat(100)}`, '64 levels'],
+  ])('a row of too many %s', async (_what, list, limit) => {
+    await using server = await setup()
+    const { alice } = server
+    const row = `{"txid":"one","type":"insert","keys":["b"],"values":[{"id":"b","list":${list}}]}`
+    const { status, body } = await send(alice, `"changes":[${inPlain(row, JSON.stringify(OTHER))}]`)
+    expect(status).toBe(200)
+    expect((body as Answer).rejections).toEqual([
+      { txid: 'one', name: 'UNPROCESSABLE', message: expect.stringContaining(limit) },
+    ])
+    expect((await alice.get('/my/plain')).body).toEqual([
+      expect.objectContaining({ id: 'a', other: 1 }),
+    ])
+  })
+
+  test('unknown fields are skipped, however many values they have', async () => {
+    await using server = await setup()
+    const { alice } = server
+    const ignored = `"ignored":[${'{},'.repeat(300_000)}${'['.repeat(2_000)}]`
+    const changes = `"changes":[${inPlain(JSON.stringify(OTHER))}]`
+    const { status, body } = await send(alice, `${ignored}${']'.repeat(2_000)},${changes}`)
+    expect(status).toBe(200)
+    expect((body as Answer).rejections).toEqual([])
+    expect((await alice.get('/my/plain/a')).body).toMatchObject({ other: 1 })
+  })
+
+  test('a request of too many values is refused before anything is stored', async () => {
+    await using server = await setup()
+    const { alice } = server
+    const row = `{"id":"b","list":[${'1,'.repeat(900_000)}1]}`
+    const rows = Array.from({ length: 6 }, (_, n) => {
+      const insert = `{"txid":"row${n}","type":"insert","keys":["b${n}"],"values":[`
+      return `${insert}${row}]}`
+    })
+    const answer = await send(alice, `"changes":[${inPlain(JSON.stringify(OTHER), ...rows)}]`)
+    expect(answer.status).toBe(422)
+    expect(answer.text).toContain('5,000,000 values')
+    expect((await alice.get('/my/plain')).body).toEqual([expect.not.objectContaining({ other: 1 })])
+  })
+
+  test('a client may name very many realms', async () => {
+    await using server = await setup()
+    const { alice } = server
+    const first = await push(alice)
+    const { serverRevision, realms } = first.body as { serverRevision: string; realms: string[] }
+    const lost = many(200_000).map((n) => `rlm-${n}`)
+    const lastPull = { serverRevision, realms: [...lost, ...realms], inviteRealms: [] }
+    const { status, body } = await send(alice, `"lastPull":${JSON.stringify(lastPull)}`)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ realms, changes: [] })
   })
 
   test('as much as the limits allow is done', async () => {
