@@ -52,7 +52,7 @@ export interface FolderOptions {
 }
 
 interface SessionOptions {
-  /** The command creates the data folder when there is none. */
+  /** The command creates the usual data folder when no folder is named and no server runs. */
   readonly makesFolder?: boolean
   /** The command removes or replaces data, so its folder must be named. */
   readonly isDestructive?: boolean
@@ -70,12 +70,14 @@ export async function inSession<T>(
   { makesFolder = false, isDestructive = false }: SessionOptions = {},
 ): Promise<T> {
   let config = { ...readConfig({ file, flags: { data } }), memory: false }
-  if (!makesFolder && !existsSync(config.data)) {
+  if (!existsSync(config.data)) {
     const isNamed = config.data !== resolve(SETTINGS.data.fallback)
     if (isNamed || isDestructive) throw noFolder(config.data)
-    const folder = requireOneServer(config.data)
-    note(terminal, `Using the data of the running server, ${quoted(folder)}`)
-    config = { ...config, data: folder }
+    if (!makesFolder || findServers().length > 0) {
+      const folder = requireOneServer(config.data)
+      note(terminal, `Using the data of the running server, ${quoted(folder)}`)
+      config = { ...config, data: folder }
+    }
   }
   const [{ openSession }, { takeDataFolder }] = await Promise.all([
     import('../control/session'),
@@ -100,7 +102,7 @@ function requireOneServer(usual: string): string {
 function noFolder(path: string): SatchelError {
   return new SatchelError(
     'UNKNOWN_DATABASE',
-    `There is no data folder ${path}: choose another with --data, or create it with satchel serve`,
+    `There is no data folder ${path}: choose another with --data, or create it with mkdir or satchel serve`,
   )
 }
 

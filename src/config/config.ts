@@ -4,7 +4,14 @@ import process from 'node:process'
 import { holdsSecret, usualSender } from '../mail/address'
 import { isLoopback } from '../net/networks'
 import { because } from '../net/system-error'
-import { environmentName, flagName, type Setting, type Settings, SETTINGS } from './settings'
+import {
+  environmentName,
+  EXEC_VARIABLES,
+  flagName,
+  type Setting,
+  type Settings,
+  SETTINGS,
+} from './settings'
 import { isRecord } from '../domain/value/value'
 
 /** An error in flags, settings or arguments, which the user can correct (exit code 2). */
@@ -33,6 +40,7 @@ export interface Sources {
 /** Throws `UsageError` with the name of the wrong flag, variable or key and the value it expects. */
 export function readConfig(sources: Sources = {}): Config {
   const environment = sources.environment ?? process.env
+  requireKnownVariables(environment)
   const fromFile = readSettingsFile(sources.file)
   const given: Record<string, unknown> = {}
   for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
@@ -113,6 +121,44 @@ function requireMailSettings(
     throw new UsageError('--smtp-url needs --mail-from: the sender of the mails')
   }
 }
+
+/**
+ * For a server, which keeps its data in one place: throws `UsageError` when the sources of its settings name a
+ * folder beside `memory`.
+ */
+export function requireOnePlace({ memory }: Config, sources: Sources): void {
+  if (!memory) return
+  const places: readonly Given[] = [
+    ['--data', sources.flags?.['data']],
+    ['SATCHEL_DATA', (sources.environment ?? process.env)['SATCHEL_DATA'] || undefined],
+    [`data in ${sources.file}`, readSettingsFile(sources.file)['data']],
+  ]
+  const [name] = firstGiven(...places) ?? []
+  if (name === undefined) return
+  throw new UsageError(
+    `${name} and --memory cannot be combined: data in memory is in no folder and is lost at exit. Leave one of them out`,
+  )
+}
+
+/** A variable with a wrong name would be a setting that has no effect, like a wrong name in the settings file. */
+function requireKnownVariables(environment: Sources['environment'] & object): void {
+  const unknown = Object.keys(environment).find(
+    (name) => name.startsWith('SATCHEL_') && !KNOWN_VARIABLES.has(name) && !SERVICE.test(name),
+  )
+  if (unknown === undefined || environment[unknown] === undefined) return
+  throw new UsageError(
+    `The environment has the unknown variable ${JSON.stringify(unknown)}; known are ${[...KNOWN_VARIABLES].join(', ')}`,
+  )
+}
+
+const KNOWN_VARIABLES: ReadonlySet<string> = new Set([
+  ...Object.keys(SETTINGS).map(environmentName),
+  ...EXEC_VARIABLES,
+  'SATCHEL_EXECUTABLE',
+])
+
+/** The variables that Kubernetes gives to all containers when a service is called `satchel`. */
+const SERVICE = /^SATCHEL_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)$/
 
 type Given = readonly [source: string, value: unknown]
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyFolder } from '../sqlite/folders'
 import { readConfig } from '../../src/config/config'
@@ -6,7 +7,7 @@ import { openLogs } from '../../src/log/log'
 import { startServer } from '../../src/server'
 import { createTestClock } from '../auth/setup'
 import { collectLines, setupServer, temporaryFolder } from '../setup'
-import { runJson } from './setup'
+import { runJson, runSatchel } from './setup'
 
 // promises.md 13
 test('a copy of a database folder is not served until it is adopted, then tokens open one of the two', async () => {
@@ -53,4 +54,18 @@ test('satchel db undelete takes back what dexie-cloud delete did', async () => {
   const undelete = () => runJson(['db', 'undelete', 'main', '--data', data])
   expect(await undelete()).toEqual({ name: 'main', wasDeleted: true })
   expect(await undelete()).toEqual({ name: 'main', wasDeleted: false })
+})
+
+test('a data folder with a wrong name is not made, and a named one may be empty', async () => {
+  using folder = temporaryFolder()
+  const data = join(folder.path, 'typo')
+  const create = () => runSatchel(['db', 'create', 'todo', '--data', data, '--json'])
+  const refused = await create()
+  expect(refused.exitCode).not.toBe(0)
+  expect(refused.stderr).toContain(`There is no data folder ${data}`)
+  expect(refused.stderr).toContain('create it with mkdir or satchel serve')
+  expect(existsSync(data)).toBe(false)
+  mkdirSync(data)
+  expect((await create()).exitCode).toBe(0)
+  expect(existsSync(join(data, 'databases', 'todo'))).toBe(true)
 })

@@ -7,6 +7,7 @@ import { readConfig } from '../../src/config/config'
 import { flagName, SETTINGS } from '../../src/config/settings'
 import type { Server } from '../../src/server'
 import { createTestClock } from '../auth/setup'
+import { runSatchel } from './setup'
 
 const url = 'http://127.0.0.1:7080'
 const client = { clientId: 'the-id', clientSecret: 'the-secret' }
@@ -132,4 +133,12 @@ test.each([
   [['serve', '--constructor']],
 ])('the whole program reads other command lines: %j', (words) => {
   expect(readServeOptions(words)).toBeUndefined()
+})
+
+test('a server in memory takes no folder', async () => {
+  const args = ['serve', '--memory', '--data', './data', '--port', '0']
+  expect(await runSatchel(args)).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('--data and --memory cannot be combined'),
+  })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { readConfig, UsageError } from '../../src/config/config'
+import { readConfig, requireOnePlace, UsageError } from '../../src/config/config'
 import { isLoopback } from '../../src/net/networks'
 
 const environment = {}
@@ -69,6 +69,47 @@ test('refuses a settings file that is missing, no JSON, no object or has an unkn
   expect(() => readConfig({ environment, file: settingsFile('{"prot":1}') })).toThrow(
     'unknown setting "prot"',
   )
+})
+
+test('refuses a variable with a wrong name, which would have no effect', () => {
+  for (const name of ['SATCHEL_PROT', 'SATCHEL_PUBLICURL', 'SATCHEL_port', 'SATCHEL_']) {
+    expect(() => readConfig({ environment: { [name]: '1' } })).toThrow(
+      `unknown variable "${name}"; known are SATCHEL_DATA, `,
+    )
+  }
+  const others = {
+    SATCHEL_EXECUTABLE: '/usr/bin/satchel',
+    SATCHEL_TEST_URL: 'http://127.0.0.1:1/main',
+    // Kubernetes sets these for a service with the name `satchel`.
+    SATCHEL_SERVICE_HOST: '10.0.0.1',
+    SATCHEL_SERVICE_PORT_HTTP: '7080',
+    SATCHEL_PORT_7080_TCP_ADDR: '10.0.0.1',
+    MY_SATCHEL_PROT: '1',
+  }
+  expect(readConfig({ environment: others })).toEqual(readConfig({ environment: {} }))
+})
+
+test('refuses a folder for a server in memory, whatever names it', () => {
+  const file = settingsFile('{"data": "./data"}')
+  const empty = settingsFile('{}')
+  for (const [sources, name] of [
+    [{ environment, flags: { memory: true, data: './data' } }, '--data'],
+    [{ environment: { SATCHEL_DATA: './data' }, flags: { memory: true } }, 'SATCHEL_DATA'],
+    [{ environment: { SATCHEL_MEMORY: 'true' }, flags: { data: './data' } }, '--data'],
+    [{ environment, file, flags: { memory: true } }, `data in ${file}`],
+  ] as const) {
+    expect(() => requireOnePlace(readConfig(sources), sources)).toThrow(
+      `${name} and --memory cannot be combined`,
+    )
+  }
+  for (const sources of [
+    { environment, flags: { memory: true } },
+    { environment: { SATCHEL_DATA: '' }, flags: { memory: true } },
+    { environment, file: empty, flags: { memory: true } },
+    { environment, file, flags: {} },
+  ]) {
+    expect(() => requireOnePlace(readConfig(sources), sources)).not.toThrow()
+  }
 })
 
 test.each([
