@@ -31,7 +31,7 @@ const IMPORTED = {
 const browser = useChromium()
 
 /** A server and a todo application beside it. */
-async function setup() {
+async function setup(addon?: string) {
   await using undo = new AsyncDisposableStack()
   let ahead = 0
   const clock = { now: () => systemClock.now() + ahead }
@@ -46,6 +46,10 @@ async function setup() {
     { upload: new Blob([JSON.stringify(schema)]).stream() },
   )
   const application = undo.use(await serveApplication(server.main, 'live.js'))
+  const old =
+    addon === undefined
+      ? undefined
+      : undo.use(await serveApplication(server.main, 'live.js', addon))
   const parts = undo.move()
   return {
     async openDevice() {
@@ -53,6 +57,8 @@ async function setup() {
     },
     main: server.main,
     url: application.url,
+    /** The application with the given add-on. */
+    oldUrl: old?.url ?? application.url,
     commands,
     token: () => server.token(),
     advance: (by: number) => void (ahead += by),
@@ -210,6 +216,18 @@ describe('two browsers', () => {
     for (const page of pages) await sees(page, ten)
     expect(await run(second, item('tdiN'))).toMatchObject({ n: 10, title: 'meanwhile' })
   })
+})
+
+// Up to this version it sends `mode: cors` as a header of its request for a token.
+test('an old add-on logs in, sends and hears changes (conformance 171)', async () => {
+  await using scene = await setup('dexie-cloud-addon-4.2.5')
+  const laptop = await openPerson(scene, ALICE)
+  const phone = await openPerson({ ...scene, url: scene.oldUrl }, ALICE)
+  await run(phone.page, `db.table('todoItems').add({ id: 'tdiA', title: 'from the old one' })`)
+  await sees(laptop.page, `${item('tdiA')}.then((row) => row?.title === 'from the old one')`)
+  await run(laptop.page, `db.table('todoItems').update('tdiA', { title: 'answered' })`)
+  await sees(phone.page, `${item('tdiA')}.then((row) => row.title === 'answered')`)
+  expect(await run(phone.page, item('tdiA'))).toMatchObject({ title: 'answered' })
 })
 
 describe('one browser', () => {

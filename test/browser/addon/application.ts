@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 /** A web application with the published add-on (`page.js`), at another address than the server. */
 export interface Application extends Disposable {
@@ -7,12 +8,16 @@ export interface Application extends Disposable {
 
 const bundles = new Map<string, Promise<Blob>>()
 
-/** Of the database at this address; `script` is the file of the application in this folder. */
+/**
+ * Of the database at this address; `script` is the file of the application in this folder, and `addon` the
+ * package that it has as its add-on.
+ */
 export async function serveApplication(
   databaseUrl: string,
   script = 'page.js',
+  addon = ADDON,
 ): Promise<Application> {
-  const [code, worker] = await Promise.all([bundled(script), bundled('worker.js')])
+  const [code, worker] = await Promise.all([bundled(script, addon), bundled('worker.js', addon)])
   const html = `<!doctype html><html data-database-url="${databaseUrl}">
     <button disabled>Log in</button><output></output><script type="module" src="/script"></script>`
   const page = () => new Response(html, { headers: { 'content-type': 'text/html' } })
@@ -31,14 +36,23 @@ export async function serveApplication(
   }
 }
 
-function bundled(script: string): Promise<Blob> {
-  const bundle = bundles.get(script) ?? bundlePage(script)
-  bundles.set(script, bundle)
+const ADDON = 'dexie-cloud-addon'
+
+function bundled(script: string, addon: string): Promise<Blob> {
+  const name = `${script} ${addon}`
+  const bundle = bundles.get(name) ?? bundlePage(script, addon)
+  bundles.set(name, bundle)
   return bundle
 }
 
-async function bundlePage(script: string): Promise<Blob> {
+async function bundlePage(script: string, addon: string): Promise<Blob> {
   const entrypoints = [join(import.meta.dir, script)]
-  const { outputs } = await Bun.build({ entrypoints, target: 'browser' })
+  const path = fileURLToPath(import.meta.resolve(addon))
+  const plugin: Bun.BunPlugin = {
+    name: 'add-on',
+    setup: (build) => void build.onResolve({ filter: /^dexie-cloud-addon$/ }, () => ({ path })),
+  }
+  const plugins = addon === ADDON ? [] : [plugin]
+  const { outputs } = await Bun.build({ entrypoints, target: 'browser', plugins })
   return new Blob([await outputs[0]!.text()], { type: 'text/javascript' })
 }
