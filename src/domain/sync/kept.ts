@@ -52,20 +52,19 @@ interface Wanted {
   readonly place: Place
   /** They came after this revision. */
   readonly base: number
-  /** The user, and the client whose own operations are left out. */
+  /** The user whose rows they are. */
   readonly subject: string
-  readonly client: number
 }
 
 /**
- * The operations of other clients on a table that concern rows of a place: those of its members, of the
+ * The operations on a table that concern rows of a place: those of its members, of the
  * owner of a private one, and of the actor alone in a realm that is gone or lost to them.
  */
 export function keptOperations(
   { criteriaOps }: ReadTx,
   replays: Replays,
   table: Table,
-  { place: { id, realm }, base, subject, client }: Wanted,
+  { place: { id, realm }, base, subject }: Wanted,
 ): Awaitable<readonly KeptOperation[]> {
   const name = `${realm ?? ''} ${base} ${id}`
   const ofTable = replays.known.get(table) ?? new Map<string, readonly KeptOperation[]>()
@@ -81,14 +80,12 @@ export function keptOperations(
         : ofUser(id)
   return andThen(reading, (since) => {
     replays.steps -= since.length * STEPS_TO_READ
-    const operations = since
-      .filter((kept) => kept.client !== client)
-      .map((kept) => ({
-        kept,
-        criteria: readCriteria(JSON.parse(kept.criteria)),
-        change: kept.change === null ? [] : readChangeSpec(parseStored(kept.change)),
-        actor: { subject: kept.subject, email: kept.email, name: null, scopes: new Set<never>() },
-      }))
+    const operations = since.map((kept) => ({
+      kept,
+      criteria: readCriteria(JSON.parse(kept.criteria)),
+      change: kept.change === null ? [] : readChangeSpec(parseStored(kept.change)),
+      actor: { subject: kept.subject, email: kept.email, name: null, scopes: new Set<never>() },
+    }))
     ofTable.set(name, operations)
     return operations
   })

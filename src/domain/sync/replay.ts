@@ -42,6 +42,7 @@ async function applyAll(
   const { replays } = run
   const multiOf = multiOfIn(table)
   const earlier: WireObject | undefined = before && parseStored(before.value)
+  const sent = row.state.kind === 'row' ? row.state.object : {}
   let { place, operations } = begun
   let isChanged = false
   for (let at = 0; at < operations.length && replays.steps > 0; at += 1) {
@@ -50,6 +51,9 @@ async function applyAll(
     replays.steps -= 1
     const { criteria } = operation
     if (!satisfies(criteria, row.state.object, key, multiOf)) continue
+    // Those of its own client have met the row as it was sent.
+    const isOwn = operation.kept.client === run.push.client.number
+    if (isOwn && (!isChanged || satisfies(criteria, sent, key, multiOf))) continue
     const wasThere = earlier !== undefined && satisfies(criteria, earlier, key, multiOf)
     if (wasThere && (await couldRead(run, row, operation))) continue
     if (isOlder(operation, row.state.stamps)) continue
@@ -115,13 +119,7 @@ function operationsIn(
   place: Place,
   base: number,
 ): Awaitable<readonly KeptOperation[]> {
-  const { actor, client } = push
-  return keptOperations(tx, replays, table, {
-    place,
-    base,
-    subject: actor.subject,
-    client: client.number,
-  })
+  return keptOperations(tx, replays, table, { place, base, subject: push.actor.subject })
 }
 
 async function applyKept(

@@ -28,15 +28,15 @@ export type PlaceName = (typeof PLACES)[number]
 
 export const UNDEFINED = { $t: 'undefined' }
 
-const list = fc.constantFrom('x', 'y')
+const list = fc.constantFrom('x', 'x', 'x', 'y')
 const text = fc.constantFrom('p', 'q', 'r')
 const place = fc.constantFrom(...PLACES)
 const number = fc.nat({ max: 3 })
 
 /** A path and what is written there. */
 const write: fc.Arbitrary<readonly [string, unknown]> = fc.oneof(
-  { weight: 4, arbitrary: fc.tuple(fc.constant('title'), text) },
-  { weight: 3, arbitrary: fc.tuple(fc.constant('note'), text) },
+  { weight: 8, arbitrary: fc.tuple(fc.constant('title'), text) },
+  { weight: 4, arbitrary: fc.tuple(fc.constant('note'), text) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('note'), fc.constant(UNDEFINED)) },
   { weight: 2, arbitrary: fc.tuple(fc.constantFrom('deep.a', 'deep.b'), text) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('deep'), fc.record({ a: text, b: text })) },
@@ -52,44 +52,59 @@ const spec = fc
 /** What a criteria operation looks at. */
 const query = fc.record({ kind: fc.constantFrom('equal' as const, 'prefix' as const), list })
 
-const act = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constantFrom('add' as const, 'put' as const),
-      spec,
-      realm: place,
-      list,
-      isNoted: fc.boolean(),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('update' as const), spec }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('upsert' as const), spec }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const) }) },
+const making = fc.record({
+  kind: fc.constantFrom('add' as const, 'put' as const),
+  spec,
+  realm: place,
+  list,
+  isNoted: fc.boolean(),
+})
+const reaching = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('modify' as const), query, spec }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('deleteWhere' as const), query }) },
+)
+const act = fc.oneof(
+  { weight: 3, arbitrary: making },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('update' as const), spec }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('upsert' as const), spec }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const) }) },
+  { weight: 5, arbitrary: reaching },
 )
 
 export type OrderAct = typeof act extends fc.Arbitrary<infer T> ? T : never
 
-const steps = fc
-  .array(
-    fc.record({
-      after: fc.nat({ max: 3 }),
-      acts: fc.array(act, { minLength: 1, maxLength: 2 }),
-    }),
-    { minLength: 1, maxLength: 3 },
-  )
-  .map((given): readonly Step[] => {
-    let at = 0
-    return given.map(({ after, acts }) => ({ at: (at += after + 1), acts }))
-  })
+/** The transactions of a device, of which some first acts are chosen. */
+const stepsFrom = (first: fc.Arbitrary<OrderAct>) =>
+  fc
+    .tuple(
+      first,
+      fc.array(
+        fc.record({
+          after: fc.nat({ max: 3 }),
+          acts: fc.array(act, { minLength: 1, maxLength: 2 }),
+        }),
+        { minLength: 1, maxLength: 3 },
+      ),
+    )
+    .map(([one, given]): readonly Step[] => {
+      let at = 0
+      return given.map(({ after, acts }, position) => {
+        at += after + 1
+        return { at, acts: position === 0 ? [one, ...acts.slice(1)] : acts }
+      })
+    })
+
+/** Mostly one device makes or writes the row, and the other one has an operation with criteria. */
+const devices = fc.oneof(
+  { weight: 3, arbitrary: fc.tuple(stepsFrom(making), stepsFrom(reaching)) },
+  { weight: 1, arbitrary: fc.tuple(stepsFrom(act), stepsFrom(act)) },
+)
 
 export const orderHistories: fc.Arbitrary<OrderHistory> = fc.record({
   start: fc.constantFrom('absent' as const, 'seen' as const, 'seen by one' as const),
   users: fc.constantFrom(1 as const, 1 as const, 2 as const),
   isSwapped: fc.boolean(),
-  devices: fc.tuple(steps, steps),
+  devices,
 })
 
 /** An operation in wire form. */
