@@ -44,6 +44,8 @@ export interface Call {
   /** For the access log. */
   subject: string | null
   code: ErrorCode | undefined
+  /** True for a request without a line in the access log, where a page of development repeats itself. */
+  isUnlogged: boolean
   /** The rate limit that the request was counted against, once it was. */
   quota: Quota | undefined
   /** Answers an error of this route; undefined: as JSON, like most routes. */

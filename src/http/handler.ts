@@ -81,6 +81,7 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
   function log(call: RequestCall, response: Response): Response {
     const status = call.isUpgraded ? SWITCHING_PROTOCOLS : response.status
     const isStream = call.settle() && call.method !== 'HEAD'
+    if (call.isUnlogged) return response
     if (isStream || call.isFile) writeAtEnd(call, status, isStream)
     else write(call, status, undefined)
     return response
@@ -136,6 +137,7 @@ class RequestCall implements Call {
   cors: Call['cors'] = undefined
   subject: string | null = null
   code: Call['code'] = undefined
+  isUnlogged = false
   quota: Call['quota'] = undefined
   refuse: Call['refuse'] = undefined
   isUpgraded = false

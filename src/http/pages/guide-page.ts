@@ -70,8 +70,11 @@ function listOfGuides(shown: string | undefined, text: string): string {
 }
 
 function sectionsOf(text: string): string {
-  const headings = render(text).matchAll(/<h2 id="[^"]*">(.*?)<\/h2>/g)
-  const items = [...headings].map(([, link]) => `<li>${link}</li>`)
+  const [, ...headings] = render(text).split('<h2 ')
+  const items = headings.map((heading) => {
+    const link = heading.slice(heading.indexOf('>') + 1, heading.indexOf('</h2>'))
+    return `<li>${link}</li>`
+  })
   return items.length === 0 ? '' : `<ul>${items.join('')}</ul>`
 }
 
@@ -84,7 +87,9 @@ function render(text: string): string {
       name === 'README' ? `href="/docs${at}"` : `href="/docs/${name}${at}"`,
     )
     .replaceAll(/(?<!<pre>)<code>([^<]+)<\/code>/g, (_, code: string) => breakable(code))
-    .replaceAll(/<pre>[\s\S]*?<\/pre>/g, (pre) => example(pre, `Example ${++blocks}`))
+    .replaceAll(/<pre><code[^<>]*>[^<]*<\/code><\/pre>/g, (pre) =>
+      example(pre, `Example ${++blocks}`),
+    )
     .replaceAll(
       '<table>',
       () =>

@@ -12,6 +12,8 @@ import { errorPage, pageAnswer, wantsPage } from '../pages/page'
 export function pageRoutes(http: HttpContext) {
   async function welcome(call: Call, names: readonly string[] | undefined): Promise<Response> {
     const { origin } = new URL(call.sent.url)
+    // The script of the page: a line every two seconds would hide the others, and the mails among them.
+    call.isUnlogged = names !== undefined && call.sent.headers.get('sec-fetch-dest') === 'empty'
     const { welcomePage, WELCOME_SCRIPTS } = await import('../pages/welcome-page')
     const html = welcomePage({
       version: http.version,

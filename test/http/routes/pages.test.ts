@@ -82,6 +82,19 @@ describe('the page at the address of the server', () => {
     expect(database.html).toBe(nothing.html)
   })
 
+  test('writes no line into the log when its script asks again, where there is one', async () => {
+    await using server = await setupServer()
+    const asked = { 'sec-fetch-dest': 'empty' }
+    const read = () => server.lines.filter((line) => line.includes('"path":"/"')).length
+    await open(`${server.url}/`, asked)
+    await open(`${server.url}/`, { 'sec-fetch-dest': 'document' })
+    await until(() => read() > 0)
+    expect(read()).toBe(1)
+    await open(`${server.url}/`, { ...asked, host: 'evil.example' })
+    await until(() => read() > 1)
+    expect(read()).toBe(2)
+  })
+
   test('shows no more than ten mails', async () => {
     await using server = await setupServer()
     for (let person = 0; person < 12; person++) await requestCode(server, `p${person}@example.com`)
