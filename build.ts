@@ -96,8 +96,8 @@ const withBlank: Bun.BunPlugin = {
 
 /** With a target, for another platform than this one. */
 async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promise<void> {
-  // Put in place when it is whole, also under a program that runs. Its name is in the executable: with one
-  // name, two builds of the same sources are the same file.
+  // Put in place when it is whole, also under a program that runs. Its name is in the executable, where a
+  // number of a process would be of no use.
   const draft = join(DIST, String(process.pid), 'satchel')
   await Bun.build({
     root: import.meta.dir,

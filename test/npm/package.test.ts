@@ -127,30 +127,20 @@ describe('of the guide', () => {
     expect(await run(path, 'node', '--test', 'todo.test.mjs')).toMatch(/^# pass 1$|^ℹ pass 1$/m)
   }, 180_000)
 
-  test('the steps of the workflow run in an application beside the checkout', async () => {
+  test('the steps of the workflow run in an application that keeps the package', async () => {
     const [, text = ''] =
       /`\.github\/workflows\/test\.yml`.*:\n\n```yaml\n([\s\S]*?)```/.exec(GUIDE) ?? []
     const { jobs } = Bun.YAML.parse(text) as Workflow
-    const steps = jobs.test.steps.flatMap(({ run: command, ...step }) =>
-      command === undefined ? [] : [{ command, ...step }],
-    )
-    const [build, ...others] = steps
-    expect(build).toMatchObject({
-      command: 'npx -y bun@1.4.5 run package',
-      'working-directory': 'satchel',
-    })
-    expect(others.map(({ command }) => command)).toEqual(['npm ci', 'npx vitest run'])
-    const { scripts } = await Bun.file(join(ROOT, 'package.json')).json()
-    expect(scripts.package).toContain('bun build.ts --npm')
-    // The others are run in an application of their own: `npm ci` removes all that is not in the lock file.
+    const commands = jobs.test.steps.flatMap(({ run: command }) => command ?? [])
+    expect(commands).toEqual(['npm ci', 'npx vitest run'])
+    // An application of its own: `npm ci` removes all that is not in the lock file.
     using folder = temporaryFolder()
     const application = join(folder.path, 'application')
-    mkdirSync(join(folder.path, 'satchel', 'dist', 'npm'), { recursive: true })
-    linkSync(PACKAGE, join(folder.path, 'satchel', 'dist', 'npm', basename(PACKAGE)))
-    mkdirSync(application)
-    for (const name of ['package.json', 'package-lock.json']) {
-      cpSync(join(path, name), join(application, name))
-    }
+    mkdirSync(join(application, 'vendor'), { recursive: true })
+    linkSync(PACKAGE, join(application, 'vendor', basename(PACKAGE)))
+    writeFileSync(join(application, 'package.json'), '{"private": true, "type": "module"}')
+    const [install = ''] = /^npm install --save-dev \.\/vendor.*$/m.exec(GUIDE) ?? []
+    await run(application, ...install.split(' '), ...QUIET)
     await run(application, 'npm', 'ci', ...QUIET)
     const modules = join(application, 'node_modules')
     symlinkSync(join(ROOT, 'node_modules', 'vitest'), join(modules, 'vitest'))
@@ -196,7 +186,7 @@ describe('of the guide', () => {
 interface Workflow {
   readonly jobs: {
     readonly test: {
-      readonly steps: readonly { readonly run?: string; readonly 'working-directory'?: string }[]
+      readonly steps: readonly { readonly run?: string }[]
     }
   }
 }
