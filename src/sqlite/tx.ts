@@ -1,4 +1,4 @@
-import type { ReadTx, WriteTx } from '../domain/store/store'
+import type { ReadTx, Renewal, WriteTx } from '../domain/store/store'
 import { blobReader, blobWriter } from './blobs'
 import type { Connection } from './connection'
 import { GuardedContext, type TxContext, type WriteContext } from './context'
@@ -185,6 +185,17 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
     return rememberForGroup(context, name, load.bind(undefined, one as A, other as B))
   }
 
+  renewal<T>(name: string): Renewal<T> | undefined {
+    const { context } = this
+    const { group } = context.unit
+    const known = group.memo.find(name) ?? unchanged(group, context.committed.memo.find(name))
+    if (known === undefined) return undefined
+    return {
+      value: known.value as T,
+      keep: (follow) => rememberForGroup(context, name, follow, known.facts),
+    }
+  }
+
   unitRevision(): number {
     this.context.requireAlive()
     return this.context.unit.nextRevision()
@@ -248,10 +259,12 @@ function rememberForGroup<T>(
   context: GuardedContext<Unit>,
   name: string,
   load: () => Awaitable<T>,
+  earlier?: Facts,
 ): Awaitable<T> {
   const { group } = context.unit
   const { policyChanges } = group
   return loaded(context, load, (memory) => {
+    if (earlier !== undefined) memory.facts.add(earlier)
     // The unit may have changed policy, or undone a change, while the value was loaded.
     if (group.policyChanges === policyChanges) group.memo.set(name, memory)
   })

@@ -247,6 +247,16 @@ export interface ReadTx {
   ): Awaitable<T>
 }
 
+/** A remembered value that a unit brings up to date itself. */
+export interface Renewal<T> {
+  readonly value: T
+  /**
+   * Remembers the result of `follow` in its place: for this unit and, once it is committed, for everybody, while
+   * nothing has changed that the value was loaded from or that `follow` reads.
+   */
+  keep(follow: () => Awaitable<T>): Awaitable<T>
+}
+
 export interface WriteTx extends ReadTx {
   readonly tables: TableWriter
   readonly objects: ObjectWriter
@@ -277,6 +287,8 @@ export interface WriteTx extends ReadTx {
   newId(prefix: string, realmId: string): string
   /** Runs a part that may fail alone: when it throws, its changes are gone and the unit goes on. */
   attempt<T>(work: () => Awaitable<T>): Promise<T>
+  /** The value that is remembered under this name, before the unit changes what it was loaded from. */
+  renewal<T>(name: string): Renewal<T> | undefined
   /** Lets readers and the network in when the unit has run for a while. Call it between batches. */
   breathe(): Awaitable<void>
 }

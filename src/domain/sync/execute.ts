@@ -3,17 +3,20 @@ import { addOwnerRows, commitRows } from './commit'
 import type { Execution } from './execution'
 import { enterNewRealms, leaveUnmadeRealms } from './new-realms'
 import { applyOperation, type PlacedOperation } from './operations'
+import { renewRights, rightsBefore } from './renewal'
 
 /** Executes the operations of a transaction. Throws the refusal of the first that may not be. */
 export async function executeAll(
   run: Execution,
   operations: readonly PlacedOperation[],
 ): Promise<void> {
+  const rights = rightsBefore(run, operations)
   await loadNamed(run, operations)
   await enterNewRealms(run, operations)
   for (const operation of operations) await applyOperation(run, operation)
   await leaveUnmadeRealms(run)
   await commitRows(run, () => addOwnerRows(run, run.owned))
+  if (rights !== undefined) await renewRights(run, rights)
 }
 
 /** Loads the rows of all operations together: each of them may be one row. */

@@ -158,7 +158,7 @@ async function baseOf(
 async function omittedRealms(
   tx: ReadTx,
   { lastPull }: SyncRequest,
-  { realms, inviteRealms, refs, newestBirth }: Visibility,
+  { realms, inviteRealms, refs, births, newestBirth }: Visibility,
   base: number | undefined,
 ): Promise<ReadonlySet<string>> {
   if (base !== undefined && newestBirth <= base) return new Set()
@@ -169,7 +169,7 @@ async function omittedRealms(
   const omitted = new Set<string>()
   for (const id of listed) {
     const ref = refs.get(id)
-    if (ref === undefined || (await tx.realms.bornAt(ref)) <= base) continue
+    if (ref === undefined || (births.get(ref) ?? 0) <= base) continue
     // A private realm is listed before it has its first object.
     if (await tx.realms.isRetired(id)) omitted.add(id)
   }

@@ -1,6 +1,6 @@
-import { accessOf, mayRead } from '../access/access'
+import { type Access, accessOf, mayRead } from '../access/access'
 import type { Actor } from '../access/actor'
-import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
+import { PUBLIC_REALM_REF, type Realm, type RealmRef } from '../store/realms'
 import type { Awaitable } from '../store/records'
 import type { ReadTx } from '../store/store'
 
@@ -17,7 +17,8 @@ export interface Visibility {
   readonly inviteRealms: readonly string[]
   /** The realms of both lists by id, except a private realm without objects. */
   readonly refs: ReadonlyMap<string, RealmRef>
-  /** The latest revision in which one of these realms came into being. */
+  /** The revisions in which these realms came into being, and the latest of them. */
+  readonly births: ReadonlyMap<RealmRef, number>
   readonly newestBirth: number
   /** The keys of the actor's rows in `members` by realm, where the actor is invited. */
   readonly invitations: ReadonlyMap<RealmRef, ReadonlySet<string>>
@@ -28,9 +29,39 @@ export interface Visibility {
 /** The visibility of an actor, remembered until policy changes. */
 export function visibilityOf(tx: ReadTx, actor: Actor): Awaitable<Visibility> {
   // Neither contains a line break: user ids and addresses have no control characters.
-  return tx.remember(`visibility\n${actor.subject ?? ''}\n${actor.email ?? ''}`, () =>
-    loadVisibility(tx, actor),
-  )
+  return tx.remember(visibilityName(actor), () => loadVisibility(tx, actor))
+}
+
+export function visibilityName({ subject, email }: Pick<Actor, 'subject' | 'email'>): string {
+  return `visibility\n${subject ?? ''}\n${email ?? ''}`
+}
+
+/** The visibility of an actor who has come into these realms, which are new, and into nothing else. */
+export async function withRealms(
+  tx: ReadTx,
+  earlier: Visibility,
+  access: Access,
+  added: readonly Realm[],
+): Promise<Visibility> {
+  const births = new Map(earlier.births)
+  const refs = new Map(earlier.refs)
+  let { newestBirth } = earlier
+  for (const { id, ref } of added) {
+    const born = await tx.realms.bornAt(ref)
+    refs.set(id, ref)
+    births.set(ref, born)
+    newestBirth = Math.max(newestBirth, born)
+  }
+  return {
+    ...earlier,
+    realms: [...earlier.realms, ...added.map(({ id }) => id)].toSorted(),
+    realmRefs: earlier.realmRefs.union(new Set(added.map(({ ref }) => ref))),
+    refs,
+    births,
+    newestBirth,
+    invitations: access.pending,
+    sees: (table, realm, key) => mayRead(access, table, realm, () => key),
+  }
 }
 
 async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
@@ -50,13 +81,19 @@ async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
     refs.set(realm.id, ref)
     inviteRealms.add(realm.id)
   }
+  const births = new Map<RealmRef, number>()
   let newestBirth = 0
-  for (const ref of refs.values()) newestBirth = Math.max(newestBirth, await tx.realms.bornAt(ref))
+  for (const ref of refs.values()) {
+    const born = await tx.realms.bornAt(ref)
+    births.set(ref, born)
+    newestBirth = Math.max(newestBirth, born)
+  }
   return {
     realms: [...realms].toSorted(),
     realmRefs: new Set([...realms].flatMap((id) => refs.get(id) ?? [])),
     inviteRealms: [...inviteRealms].toSorted(),
     refs,
+    births,
     newestBirth,
     invitations: access.pending,
     sees: (table, realm, key) => mayRead(access, table, realm, () => key),

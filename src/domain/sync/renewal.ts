@@ -1,0 +1,65 @@
+import { type Access, followRealm, unitAccess } from '../access/access'
+import { accessName } from '../access/actor'
+import type { Renewal } from '../store/store'
+import { getOwn } from '../value/value'
+import type { Execution } from './execution'
+import type { PlacedOperation } from './operations'
+import type { Row } from './overlay'
+import { type Visibility, visibilityName, withRealms } from './visible'
+
+/** What is remembered of the actor of a transaction that may make realms. */
+interface Rights {
+  readonly access: Renewal<Access> | undefined
+  readonly visibility: Renewal<Visibility> | undefined
+}
+
+/** Called before the first operation; undefined for a transaction that makes no realm. */
+export function rightsBefore(
+  { tx, push: { actor } }: Execution,
+  operations: readonly PlacedOperation[],
+): Rights | undefined {
+  if (
+    !operations.some(
+      ({ table, operation }) => table.name === 'realms' && isPut(operation.action.type),
+    )
+  ) {
+    return undefined
+  }
+  return {
+    access: tx.renewal<Access>(accessName(actor).text),
+    visibility: tx.renewal<Visibility>(visibilityName(actor)),
+  }
+}
+
+function isPut(type: string): boolean {
+  return type === 'insert' || type === 'upsert'
+}
+
+/**
+ * Adds the realms that a transaction has made to what is remembered of its actor, who may be in thousands: all
+ * of that would be loaded again, because the actor has come into one.
+ */
+export async function renewRights(run: Execution, { access, visibility }: Rights): Promise<void> {
+  const { tx, newRealms, push } = run
+  if (access === undefined || newRealms.size === 0) return
+  const own = await tx.realms.find(push.actor.subject)
+  if ((own?.ref ?? null) !== access.value.ownRealm) return
+  const rows = [...run.overlay.rows()].filter(({ table, isTouched }) => table.builtIn && isTouched)
+  // Other rows may change the rights of the actor in any way.
+  if (!rows.every((row) => isIn(newRealms, row))) return
+  const realms = [...newRealms.values()]
+  const renewed = unitAccess(access.value)
+  await access.keep(async () => {
+    for (const { ref } of realms) await followRealm(tx, renewed, ref)
+    return renewed
+  })
+  if (visibility === undefined || !realms.every(({ ref }) => renewed.realmRefs.has(ref))) return
+  await visibility.keep(() => withRealms(tx, visibility.value, renewed, realms))
+}
+
+function isIn(newRealms: Execution['newRealms'], { before, state }: Row): boolean {
+  if (before !== undefined) return false
+  if (state.kind !== 'row') return true
+  const realmId = getOwn(state.object, 'realmId')
+  return typeof realmId === 'string' && newRealms.has(realmId)
+}
