@@ -233,13 +233,19 @@ const insert = (world: World, person: Person, table: string, body: Value): Verdi
   return settle(world, put(world, table, value), realm, table, refusals)
 }
 
+/** The tied realm of an own object may be made again. */
+const isTiedTo = (world: World, person: Person, realm: string): boolean => {
+  const tied = world.rows.filter((row) => realm === `rlm~${row.key}`)
+  return tied.length > 0 && tied.every((row) => isFree(world, person, row))
+}
+
 const createRealm = (world: World, person: Person, body: Value): Verdict => {
   const realm = textOf(body['realmId'])
   if (isPrivate(realm) || realm === PUBLIC) return refuse([unacceptable()])
   const owner = ownerOf(body, person.id)
   const refusals: Refusal[] = []
   if (owner !== person.id && owner !== null) refusals.push(lacks('owner'))
-  if (world.retired.includes(realm)) refusals.push(conflict())
+  if (world.retired.includes(realm) && !isTiedTo(world, person, realm)) refusals.push(conflict())
   if (realm.startsWith('rlm~')) {
     // Safer: keys are unique per table only, so every object with that key has to agree.
     const tied = world.rows.filter((row) => row.key === realm.slice('rlm~'.length))

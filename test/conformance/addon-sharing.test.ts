@@ -179,3 +179,74 @@ test('an account that was deleted and registered again starts with nothing (scen
   await laptop.run((db) => db.table('items').add({ id: 'itmB' }))
   await expectRows(laptop, [{ id: 'itmB' }])
 }, 180_000)
+
+test('a list that was tied to a realm is shared with its items, made private, shared again and left, as in the todo sample', async () => {
+  await using served = await setupServed()
+  const stores = {
+    lists: 'id',
+    items: 'id, list, [list+realmId]',
+    members: '@id, [userId+realmId]',
+  }
+  await using alice = await openDevice(served, ALICE, { stores })
+  await using bob = await openDevice(served, BOB, { stores })
+  await alice.run(async (db) => {
+    await db.table('lists').add({ id: 'food', title: 'Food' })
+    await db.table('items').bulkAdd(['milk', 'bread'].map((id) => ({ id, list: 'food' })))
+  })
+  await pull(alice)
+  const realmId = 'rlm~food'
+  const share = () =>
+    alice.run(
+      (db, [realm, email]) =>
+        db.transaction('rw', 'realms', 'members', 'lists', 'items', async () => {
+          await db.table('realms').upsert(realm, { name: 'Food', represents: 'a to-do list' })
+          await db.table('lists').update('food', { realmId: realm })
+          await db.table('items').where({ list: 'food' }).modify({ realmId: realm })
+          const permissions = { add: ['items'], update: { items: ['done'] } }
+          await db.table('members').add({ realmId: realm, email, invite: true, permissions })
+        }),
+      [realmId, BOB] as const,
+    )
+  // An item that her other device has added offline moves with the others.
+  await using laptop = await openDevice(served, ALICE, { stores })
+  await expectRows(laptop, [{ id: 'bread' }, { id: 'milk' }])
+  await laptop.run((db) => db.table('items').add({ id: 'tea', list: 'food' }))
+  await share()
+  await pull(alice)
+  await served.mail()
+  await pull(laptop)
+  const all = [{ id: 'bread' }, { id: 'milk' }, { id: 'tea' }].map((row) => ({ ...row, realmId }))
+  await expectRows(alice, all)
+  await expectRows(bob, [{ name: 'Food' }], 'realms')
+  await answerInvite(bob, 'accept')
+  await expectRows(bob, all)
+  await bob.run((db) => db.table('items').update('milk', { done: true }))
+  await pull(bob)
+  await expectRows(alice, [{ id: 'bread' }, { id: 'milk', done: true }, { id: 'tea' }])
+  await alice.run(
+    (db, [realm, user]) =>
+      db.transaction('rw', 'realms', 'members', 'lists', 'items', async () => {
+        const own = { realmId: user, owner: user }
+        await db.table('items').where({ realmId: realm, list: 'food' }).modify(own)
+        await db.table('lists').update('food', own)
+        await db.table('members').where('realmId').equals(realm).delete()
+        await db.table('realms').delete(realm)
+      }),
+    [realmId, ALICE] as const,
+  )
+  const own = all.map(({ id }) => ({ id, realmId: ALICE }))
+  await expectRows(alice, own)
+  for (const table of ['items', 'members', 'realms']) await expectRows(bob, [], table)
+  await share()
+  await pull(alice)
+  await expectRows(bob, [{ name: 'Food' }], 'realms')
+  await answerInvite(bob, 'accept')
+  await expectRows(bob, all)
+  await bob.run(
+    (db, [realm, userId]) => db.table('members').where({ realmId: realm, userId }).delete(),
+    [realmId, BOB] as const,
+  )
+  for (const table of ['items', 'members']) await expectRows(bob, [], table)
+  await expectRows(alice, all)
+  await expectRows(alice, [{ userId: ALICE }], 'members')
+}, 180_000)

@@ -4,9 +4,10 @@ import type { TimedObject } from '../store/objects'
 import { PUBLIC_REALM, PUBLIC_REALM_REF, type Realm } from '../store/realms'
 import { andThen, type Awaitable } from '../store/records'
 import type { WriteTx } from '../store/store'
+import { mayManage } from '../value/permission'
 import { requireUserId } from '../value/user-id'
 import { type Draft, withFields } from './draft'
-import type { Placement, Writing } from './writing'
+import { heldIn, type Placement, type Writing } from './writing'
 import type { Table } from '../store/tables'
 
 /** Decides realm, owner and key of a draft and writes them into it (design.md §5.1). */
@@ -130,10 +131,11 @@ function requireOwnRealm(found: Realm | undefined): Realm {
 
 /** A row of `realms` belongs to the realm that it describes, and creates it. */
 async function realmOfRow(
-  { tx, table, isGlobal, subject, newRealms }: Writing,
+  writing: Writing,
   draft: Draft,
   previous: TimedObject | undefined,
 ): Promise<Realm> {
+  const { tx, table, isGlobal, subject, newRealms } = writing
   if (previous !== undefined) {
     const realm = await tx.realms.findByRef(previous.realm)
     if (realm !== undefined) return realm
@@ -141,13 +143,13 @@ async function realmOfRow(
   const id = draft.key ?? tx.newId(table.idPrefix, subject)
   const made = newRealms?.get(id)
   if (made !== undefined) return made
-  if (!isGlobal) await requireFreshRealm(tx, id)
+  if (!isGlobal) await requireFreshRealm(writing, id)
   return tx.realms.ensure(id)
 }
 
-/** Throws `CONFLICT` when a new realm would reuse the id of a deleted one. */
-async function requireFreshRealm(tx: WriteTx, id: string): Promise<void> {
-  if (await isRealmFresh(tx, id)) return
+/** Throws `CONFLICT` when a new realm may not have this id. */
+async function requireFreshRealm(writing: Writing, id: string): Promise<void> {
+  if (await mayMakeRealm(writing, id)) return
   throw new SatchelError(
     'CONFLICT',
     `The realm id ${quoted(id)} was used before: take a new one (the server makes one when "realmId" is absent)`,
@@ -155,7 +157,32 @@ async function requireFreshRealm(tx: WriteTx, id: string): Promise<void> {
   )
 }
 
-/** True for an id under which no realm is or was, and nothing is left of one. */
-export async function isRealmFresh(tx: WriteTx, id: string): Promise<boolean> {
-  return !(await tx.realms.isRetired(id)) && !(await tx.objects.isRealmUsed(id))
+/**
+ * True for an id under which no realm is or was, and nothing is left of one. A realm that was tied to an
+ * object may be made again by those who may tie one to it: a list is shared, made private and shared again.
+ */
+export async function mayMakeRealm(writing: Writing, id: string): Promise<boolean> {
+  const { tx } = writing
+  if (!(await tx.realms.isRetired(id)) && !(await tx.objects.isRealmUsed(id))) return true
+  const isAlive = (await tx.realms.find(id)) !== undefined
+  return !isAlive && id.startsWith(TIED) && (await tieOf(writing, id)) === 'own'
+}
+
+/** The id of a realm begins with it when the realm is tied to the object whose key follows. */
+export const TIED = 'rlm~'
+
+/** Whether the writer may tie a realm to every object that the id names; `none` where it names none. */
+export async function tieOf(writing: Writing, id: string): Promise<'none' | 'own' | 'others'> {
+  const { tx } = writing
+  const key = id.slice(TIED.length)
+  let tie: 'none' | 'own' = 'none'
+  for (const table of await tx.tables.list()) {
+    const object = await tx.objects.find(table, key)
+    if (object === undefined) continue
+    const isAllowed =
+      object.owner === writing.subject || mayManage(heldIn(writing, object.realm), table.name)
+    if (!isAllowed) return 'others'
+    tie = 'own'
+  }
+  return tie
 }

@@ -6,7 +6,8 @@ import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../
 import { PUBLIC_REALM } from '../store/realms'
 import { mayRead } from '../access/access'
 import { authorizePut, authorizeRemoval, refuseInvisible } from '../object/authorize'
-import { hasFullRights, mayManage } from '../value/permission'
+import { TIED, tieOf } from '../object/placement'
+import { hasFullRights } from '../value/permission'
 
 /**
  * Any user may create a realm; it belongs to its owner (protocol.md §6.1, design.md §4 Realm ids).
@@ -84,8 +85,6 @@ async function putOwnership({ tx }: Writing, { key, realm, owner }: Placement): 
   return tx.memberships.put(ownershipOf(key, realm.ref, owner))
 }
 
-const TIED = 'rlm~'
-
 function isRefusal(error: unknown): boolean {
   return error instanceof SatchelError && error.code === 'NOT_AUTHORIZED'
 }
@@ -96,18 +95,8 @@ function isRefusal(error: unknown): boolean {
  */
 async function requireTieRight(writing: Writing, id: string): Promise<void> {
   if (!id.startsWith(TIED)) return
-  const { tx } = writing
-  const key = id.slice(TIED.length)
-  let isTied = !key.startsWith('#')
-  for (const table of await tx.tables.list()) {
-    const object = await tx.objects.find(table, key)
-    if (object === undefined) continue
-    const isAllowed =
-      object.owner === writing.subject || mayManage(heldIn(writing, object.realm), table.name)
-    if (!isAllowed) throw refuseTie()
-    isTied = true
-  }
-  if (!isTied) throw refuseTie()
+  const tie = await tieOf(writing, id)
+  if (tie === 'others' || (tie === 'none' && id.startsWith(`${TIED}#`))) throw refuseTie()
 }
 
 function refuseTie(): SatchelError {

@@ -1,9 +1,9 @@
 import { enter, unitAccess } from '../access/access'
 import { startJob } from '../job/job'
-import { isRealmFresh } from '../object/placement'
+import { mayMakeRealm } from '../object/placement'
 import { isRealmKey } from '../rows/realm-rows'
 import { FULL } from '../value/permission'
-import type { Execution } from './execution'
+import { type Execution, writingOf } from './execution'
 import type { PlacedOperation } from './operations'
 
 /**
@@ -23,7 +23,7 @@ export async function enterNewRealms(
     for (const key of keys) {
       const row = overlay.get(table, key)
       const isNew = row?.before === undefined && row?.isTaken === false && !newRealms.has(key)
-      if (!isNew || !isRealmKey(key) || !(await isRealmFresh(tx, key))) continue
+      if (!isNew || !isRealmKey(key) || !(await mayMakeRealm(writingOf(run, table), key))) continue
       const realm = await tx.realms.ensure(key)
       newRealms.set(key, realm)
       run.unitAccess ??= unitAccess(run.access)

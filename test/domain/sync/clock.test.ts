@@ -31,7 +31,7 @@ describe('the times of the operations of a client', () => {
     ['go back by the lead of the clock', [-5, 7, HOUR], [-5 - HOUR, 7 - HOUR, 0]],
     ['stay where the clock was set back after them', [HOUR, -MINUTE, -1], [-MINUTE, -MINUTE, -1]],
     [
-      'go back before what came after the clock was set right',
+      'go back before those after which the clock was right',
       [-60, 100, -9, 50, -5, -1],
       [-224, -64, -64, -5, -5, -1],
     ],
@@ -46,7 +46,7 @@ describe('the times of the operations of a client', () => {
       [-MINUTE, -400 * DAY, -1],
     ],
     [
-      'are no later than what came after the clock lost years in the future',
+      'are no later than the first after a clock years in the future was set right',
       [-HOUR, 400 * DAY, -MINUTE, -1],
       [-HOUR, -MINUTE, -MINUTE, -1],
     ],

@@ -373,6 +373,28 @@ describe('a realm that a transaction makes', () => {
     expect(await read(database, 'members', 'mmb-dan')).toMatchObject(changeSpec)
   })
 
+  test('is made again where it was tied to an own object, and not by others', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'lists', [card('list')])
+    await put(database, 'cards', cards)
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    const unmake = [move(['a', 'b'], 'alice'), end]
+    for (const operations of [[make, move(['a', 'b'])], unmake]) {
+      expect((await alice.push(...operations)).rejections).toEqual([])
+    }
+    const his = { ...make, values: [{ ...made, owner: 'bob' }] }
+    expect((await bob.push(his)).rejections.map(({ name }) => name)).toEqual(['CONFLICT'])
+    expect((await alice.push(make, move(['a', 'b']))).rejections).toEqual([])
+    expect([await realmOf(database, 'a'), await realmOf(database, 'b')]).toEqual([NEW, NEW])
+    expect(await read(database, 'members', 'mmb~list')).toMatchObject({ userId: 'alice' })
+    expect((await alice.push(...unmake)).rejections).toEqual([])
+    // Without the object nobody can say whose it was.
+    await alice.push({ table: 'lists', type: 'delete', keys: ['list'] })
+    expect((await alice.push(make)).rejections.map(({ name }) => name)).toEqual(['CONFLICT'])
+  })
+
   test('gives nobody rights where it is not made: the transaction is rejected as a whole', async () => {
     await using world = await setupPush()
     const { database } = world
