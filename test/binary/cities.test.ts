@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../setup'
 import { callMain } from './api'
@@ -98,6 +98,7 @@ test('exports them as a file, and an import of its beginning exports the same by
   const lines = readFileSync(file, 'utf8').split('\n')
   writeFileSync(beginning, `${lines.slice(0, 20_000).join('\n')}\n`)
   const elsewhere = ['--data', 'elsewhere']
+  mkdirSync(join(folder.path, 'elsewhere'))
   await satchelJson(['db', 'create', 'main', ...elsewhere], surroundings)
   await satchelJson(['import', beginning, ...elsewhere], surroundings)
   await satchelJson(['export', copy, ...elsewhere], surroundings)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { filesIn, pictureArchive } from '../domain/transfer/archive-setup'
 import { setupServer, temporaryFolder } from '../setup'
@@ -9,6 +9,7 @@ import { runJson, runSatchel, type Scene } from './setup'
 async function setup(isServed: boolean) {
   await using undo = new AsyncDisposableStack()
   const folder = undo.use(temporaryFolder())
+  mkdirSync(join(folder.path, 'data'))
   const data = ['--data', join(folder.path, 'data')]
   if (isServed) undo.use(await setupServer({ data: data[1] }))
   else await runJson(['db', 'create', 'main', ...data])

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AnswerHook, startHook, verdict } from '../auth/webhook-setup'
 import { temporaryFolder } from '../setup'
@@ -11,6 +12,7 @@ async function setup() {
   const folder = temporaryFolder()
   const config = join(folder.path, 'settings.json')
   await Bun.write(config, '{"allowPrivateAddresses": "127.0.0.0/8"}')
+  mkdirSync(join(folder.path, 'data'))
   const data = ['--data', join(folder.path, 'data'), '--config', config]
   await runJson(['db', 'create', 'main', ...data])
   return {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CLIENT_ID, CLIENT_SECRET, startOpenIdProvider } from '../oauth/openid'
 import { temporaryFolder } from '../setup'
@@ -19,6 +19,7 @@ async function setup(settings: object = { allowPrivateAddresses: '127.0.0.0/8' }
   const folder = temporaryFolder()
   const config = join(folder.path, 'settings.json')
   await Bun.write(config, JSON.stringify(settings))
+  mkdirSync(join(folder.path, 'data'))
   const data = ['--data', join(folder.path, 'data'), '--config', config]
   await runJson(['db', 'create', 'main', ...data])
   return {

@@ -22,6 +22,7 @@ const CITIES = '[{"name": "Malmö", "country": "SE"}, {"name": "Oslo", "country"
 
 async function setup() {
   const folder = temporaryFolder()
+  mkdirSync(join(folder.path, 'data'))
   const data = ['--data', join(folder.path, 'data')]
   for (const name of ['main', 'copy']) await runJson(['db', 'create', name, ...data])
   await runJson(['schema', 'push', '-', ...data], { input: SCHEMA })
