@@ -1,5 +1,6 @@
 import type { WriteLimits } from '../object/limits'
 import type { Path } from '../object/stamps'
+import { isNameText } from '../value/key'
 import { timeOfDate } from '../value/time'
 import { SatchelError, quoted } from '../value/error'
 import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
@@ -51,6 +52,9 @@ function requireFewNames(paths: readonly string[], limits: SpecLimits): void {
   const { pathCharacters } = FIXED_LIMITS
   let total = paths.length
   for (const path of paths) {
+    if (!isNameText(path)) {
+      throw refusal(path, 'is a name that is not well-formed Unicode or has U+0000 in it')
+    }
     if (path.length > pathCharacters.most) {
       throw refusal(path, `is a path of more than ${mostOf(pathCharacters)}`)
     }

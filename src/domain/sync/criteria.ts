@@ -1,6 +1,7 @@
 import type { Path } from '../object/stamps'
 import { SatchelError } from '../value/error'
 import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
+import { isNameText } from '../value/key'
 import { timeOfDate } from '../value/time'
 import { BINARY_TYPES } from '../value/typed-value'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
@@ -200,6 +201,7 @@ function pathsOf(index: string): Path[] {
   if (index.length > indexCharacters.most) {
     throw refusal(`an index name has at most ${mostOf(indexCharacters)}`)
   }
+  if (!isNameText(index)) throw refusal('an index name is well-formed text without U+0000')
   if (!isCompound(index)) return [pathOfIndex(index)]
   const parts = index.slice(1, -1).split('+')
   if (parts.length > indexParts.most) throw refusal(`an index has at most ${mostOf(indexParts)}`)

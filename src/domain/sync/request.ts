@@ -1,5 +1,6 @@
 import { SatchelError, quoted } from '../value/error'
 import { FIXED_LIMITS, requireFew } from '../value/fixed-limits'
+import { isNameText } from '../value/key'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
 import { LeftOut } from '../json/shaped'
 import { type Change, readChangeSpec, type SpecLimits } from './change'
@@ -102,6 +103,12 @@ export interface Query {
 /** The prefix of the `txid` that uploads of anonymous work share. */
 const UPLOAD = 'upload-'
 const TXID_LENGTH = 100
+const NAME = `well-formed text of at most ${TXID_LENGTH} characters, without U+0000`
+
+/** Two malformed names could be stored as one: the second transaction would count as executed. */
+function isName(text: unknown): text is string {
+  return typeof text === 'string' && text.length <= TXID_LENGTH && isNameText(text)
+}
 
 /**
  * Reads a request, its body already parsed as JSON. Throws `INVALID_REQUEST` naming the field that
@@ -123,8 +130,8 @@ export function* syncRequestSteps(
 ): Generator<void, SyncRequest, void> {
   if (!isRecord(body)) throw invalid('The body', 'an object')
   const { clientIdentity } = body
-  if (typeof clientIdentity !== 'string' || clientIdentity.length > TXID_LENGTH) {
-    throw invalid('"clientIdentity"', `a string of at most ${TXID_LENGTH} characters`)
+  if (!isName(clientIdentity)) {
+    throw invalid('"clientIdentity"', NAME)
   }
   const dbId = present(body, 'dbID')
   const lastPull = present(body, 'lastPull')
@@ -236,8 +243,8 @@ function readOperation(
 ): void {
   if (!isRecord(mut)) throw invalid('"muts"', 'a list of operations')
   const txid = mut['txid']
-  if (typeof txid !== 'string' || txid === '' || txid.length > TXID_LENGTH) {
-    throw invalid('"txid" of an operation', `a string of at most ${TXID_LENGTH} characters`)
+  if (!isName(txid) || txid === '') {
+    throw invalid('"txid" of an operation', NAME)
   }
   const transaction = gathered.get(txid) ?? { operations: [], refusal: undefined }
   gathered.set(txid, transaction)

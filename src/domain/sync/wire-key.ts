@@ -1,5 +1,5 @@
 import { SatchelError, quoted } from '../value/error'
-import { type KeyRule, compoundKey, keyFromPath } from '../value/key'
+import { type KeyRule, compoundKey, keyFromPath, requireParts } from '../value/key'
 
 /**
  * The key under which the store has what a key on the wire names (protocol.md §10.3): compound keys
@@ -10,7 +10,7 @@ export function storedKey(table: KeyRule, key: string): string {
   const isArray = key.startsWith('[') && key.endsWith(']')
   try {
     // A table whose primary key is not known yet may have a compound one.
-    if (isArray && table.primaryKey === null) return compoundKey(JSON.parse(key) as string[])
+    if (isArray && table.primaryKey === null) return compoundKey(requireParts(key))
     return keyFromPath(table, key)
   } catch {
     throw new SatchelError(

@@ -32,6 +32,14 @@ export function requireIdText(value: unknown, property: string): string {
 }
 
 /**
+ * True for text that may name something: a property, a transaction or a client. Storage keeps well-formed text
+ * without U+0000 as it is; two other names could become one.
+ */
+export function isNameText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
+/**
  * The key of an object by its table's key paths, or undefined when it has none and the table makes
  * its own. `subject` owns the private keys (`#x`) of its view. Throws `UNPROCESSABLE`.
  */
@@ -48,6 +56,13 @@ export function keyOf(
     throw refusal(path, `is missing: objects of ${quoted(table.name)} need their primary key`)
   }
   return requireSimpleKey(value, path)
+}
+
+/** The parts of the text of a compound key, each a number or what may be a key. Throws `UNPROCESSABLE`. */
+export function requireParts(text: string): readonly (string | number)[] {
+  const parts = parseParts(text)
+  if (parts !== undefined) return parts
+  throw new SatchelError('UNPROCESSABLE', `${quoted(text)} is no compound key`)
 }
 
 /** The key that a path segment, already decoded, names. Throws `INVALID_REQUEST`. */

@@ -1,11 +1,12 @@
 import { SatchelError, quoted } from './error'
+import { isNameText } from './key'
 import { isRevivedType, typedProblem } from './typed-value'
 
 /** An object as it came from outside, after `requireWireObject`. */
 export type WireObject = Record<string, unknown>
 
 /**
- * Makes sure that a parsed object can be stored as it is (design.md §3 `value`, §6): numbers
+ * Makes sure that a parsed object can be stored as it is (design.md §3 `value`, §6): names and numbers
  * survive, raw keys do not begin with a single `$`, clients can read its typed values. A
  * `{"$t":"undefined"}` inside an array becomes null, in place, because clients cannot read it there
  * (protocol.md §1.1). Throws `UNPROCESSABLE` with the path. The nesting was limited when the body was
@@ -73,6 +74,12 @@ function checkMembers(object: WireObject, path: string): void {
   let isTyped = false
   for (const name of Object.keys(object)) {
     const value = object[name]
+    if (!isNameText(name)) {
+      throw refuse(
+        inside(path, name),
+        'has a name that is not well-formed Unicode or has U+0000 in it',
+      )
+    }
     const first = name.charCodeAt(0)
     if (first === DOLLAR && name.charCodeAt(1) !== DOLLAR) {
       checkDollar(name, value, path)

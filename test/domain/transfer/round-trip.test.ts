@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'bun:test'
+import { isNameText } from '../../../src/domain/value/key'
 import { lines, setupDatabase } from './setup'
 
 const WORDS = [
@@ -53,10 +54,12 @@ function value(): fc.Arbitrary<unknown> {
 }
 
 function name(): fc.Arbitrary<string> {
-  return fc.oneof(
-    fc.constantFrom(...WORDS, '$$x', 'title', 'tags', 'a', 'b', '_hasBlobRefs'),
-    fc.string().filter((text) => !text.startsWith('$')),
-  )
+  return fc
+    .oneof(
+      fc.constantFrom(...WORDS, '$$x', 'title', 'tags', 'a', 'b', '_hasBlobRefs'),
+      fc.string().filter((text) => !text.startsWith('$')),
+    )
+    .filter(isNameText)
 }
 
 function key(table: string): fc.Arbitrary<string> {
