@@ -19,6 +19,8 @@ export interface Satchel extends ServerProcess {
   readonly data: string
   readonly client: Client
   issueToken(actor: Actor): Promise<string>
+  /** A token of the user with this id, which is an address. */
+  issueTokenFor(userId: string): Promise<string>
   /** Sends a request to the database with the client's token and expects a 2xx. */
   send(
     method: 'GET' | 'POST' | 'DELETE',
@@ -69,11 +71,12 @@ export async function openSatchel(settings: SatchelSettings): Promise<Satchel> {
     await server[Symbol.asyncDispose]()
     throw new Error('Satchel named no client or no database when it was ready')
   }
-  const requestToken = async (actor: Actor) => {
+  const requestToken = (actor: Actor) => sendTokenRequest(tokenRequest(client, actor))
+  const sendTokenRequest = async (body: object) => {
     const response = await fetch(`${url}/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(tokenRequest(client, actor)),
+      body: JSON.stringify(body),
     })
     await requireOk(response, 'POST /token')
     return ((await response.json()) as { accessToken: string }).accessToken
@@ -86,6 +89,7 @@ export async function openSatchel(settings: SatchelSettings): Promise<Satchel> {
     data: settings.data,
     client,
     issueToken: requestToken,
+    issueTokenFor: (userId) => sendTokenRequest(tokenRequestOf(client, userId, userId)),
     async send(method, path, body) {
       ownToken ??= requestToken('client')
       const response = await fetch(url + path, {
@@ -113,9 +117,17 @@ export function tokenRequest(client: Client, actor: Actor): object {
   if (actor === 'client') {
     return { ...credentials, scopes: ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'] }
   }
-  const { userId } = members[actor]
-  const claims = { sub: userId, email: userId, name: actor }
-  return { ...credentials, scopes: ['ACCESS_DB'], claims }
+  return tokenRequestOf(client, members[actor].userId, actor)
+}
+
+function tokenRequestOf({ clientId, clientSecret }: Client, userId: string, name: string): object {
+  return {
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    scopes: ['ACCESS_DB'],
+    claims: { sub: userId, email: userId, name },
+  }
 }
 
 /** Gives a fresh database its tables, and members of `rows.ts` their realms. */

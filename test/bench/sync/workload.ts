@@ -4,7 +4,7 @@ import { openEmptySatchel } from '../fixture'
 import { atMost, type Figure, ratio } from '../result'
 import { batchTexts, itemText, members, writerRealms } from '../rows'
 import type { Satchel } from '../satchel'
-import { peakMegabytes, residentMegabytes, resetPeak } from '../server-process'
+import { cpuMilliseconds, peakMegabytes, residentMegabytes, resetPeak } from '../server-process'
 import { median, percentile } from '../statistics'
 import { measureAddon } from './addon'
 import { openClient, type Person } from './client'
@@ -21,6 +21,7 @@ export const liveSync: Workload = {
     if (bench.options.isFloorOnly) return []
     const figures = [
       await measurePushes(bench),
+      await measureTenClients(bench),
       await measureSeen(bench, 1, atMost(60, 30, 'ms')),
       await measureSeen(bench, 100, atMost(60, 30, 'ms')),
       await measureSeen(bench, 1_000, atMost(250, 150, 'ms')),
@@ -61,6 +62,55 @@ async function measurePushes(bench: Bench): Promise<Figure> {
   }
   const title = 'POST /sync of one object against POST /my/<t>, one connection'
   return { title, bar: ratio(0.5, 0.6), values, value: median(values) }
+}
+
+/** Clients that push to one table at the same time, each of a user with a private realm. */
+const CLIENTS = 10
+
+/** By the CPU time of the server: the clients take as much of the machine as it does. */
+async function measureTenClients(bench: Bench): Promise<Figure> {
+  await using satchel = await openEmptySatchel(bench)
+  const people = Array.from({ length: CLIENTS }, (_, n) => `pusher${n}@example.com`)
+  const clients = await Promise.all(
+    people.map(async (person) => {
+      const token = await satchel.issueTokenFor(person)
+      return { person, client: openClient(satchel.url, { userId: person, token }, person) }
+    }),
+  )
+  const cpuPer = async (kind: 'push' | 'post', stamp: string) => {
+    for (const { client } of clients) await client.sync([])
+    const before = await cpuMilliseconds(satchel.pid)
+    const end = performance.now() + bench.options.seconds * 1000
+    let count = 0
+    await Promise.all(
+      clients.map(async ({ person, client }, n) => {
+        while (performance.now() < end) {
+          await client[kind](ownTextOf(`${stamp}n${n}x${count}`, person))
+          count += 1
+        }
+      }),
+    )
+    return ((await cpuMilliseconds(satchel.pid)) - before) / count
+  }
+  await cpuPer('post', 'warmpost')
+  await cpuPer('push', 'warmpush')
+  const values: number[] = []
+  for (let round = 0; round < bench.options.rounds; round += 1) {
+    const post = await cpuPer('post', `p${round}`)
+    const push = await cpuPer('push', `s${round}`)
+    values.push(post / push)
+    bench.say(
+      `  round ${round + 1}: ${Math.round(push * 1000)} µs a push, ${Math.round(post * 1000)} µs a post`,
+    )
+  }
+  const title = 'CPU of POST /my/<t> against POST /sync of one object, ten clients of one table'
+  return { title, bar: ratio(0.5, 0.6), values, value: median(values) }
+}
+
+/** An object in the private realm of a person. */
+function ownTextOf(stamp: string, person: string): string {
+  const id = `itm${stamp.padStart(24, '0')}`
+  return itemText({ id, realmId: person, owner: person, country: 'c0001', rank: 1 }, 1)
 }
 
 async function ratePerSecond(
