@@ -103,7 +103,7 @@ export function createWrittenRows(before?: WrittenRows): WrittenRows {
       else rows.set(key, revision)
     },
     unknownOf(table, key) {
-      const own = unknown.get(`${table.number} ${key}`)
+      const own = unknown.size === 0 ? undefined : unknown.get(`${table.number} ${key}`)
       return own === undefined ? before?.unknownOf(table, key) : new Map(own)
     },
     noteUnknown: (table, key, said) => void unknown.set(`${table.number} ${key}`, said),
