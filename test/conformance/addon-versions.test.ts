@@ -50,11 +50,11 @@ describe.each(['dexie-cloud-addon-4.2.5', 'dexie-cloud-addon-4.3.9'] as const)('
     await pull(older)
     await pull(newer)
     await older.run((db) => db.table('items').add({ id: 'itm1', title: 'Bread' }))
-    await untilRows(newer, [{ id: 'itm1', title: 'Bread' }])
+    await expectLiveRows(newer, [{ id: 'itm1', title: 'Bread' }])
     await newer.run((db) => db.table('items').update('itm1', { title: 'Rye bread' }))
-    await untilRows(older, [{ id: 'itm1', title: 'Rye bread' }])
+    await expectLiveRows(older, [{ id: 'itm1', title: 'Rye bread' }])
     await older.run((db) => db.table('items').delete('itm1'))
-    await untilRows(newer, [])
+    await expectLiveRows(newer, [])
   }, 60_000)
 
   test('a realm with objects of both is shared between two users', async () => {
@@ -133,12 +133,10 @@ describe.each(['dexie-cloud-addon-4.2.5', 'dexie-cloud-addon-4.3.9'] as const)('
 })
 
 /** Waits for rows that come without a sync of the device's own. */
-async function untilRows(
+async function expectLiveRows(
   app: Parameters<typeof rows>[0],
   expected: readonly object[],
 ): Promise<void> {
-  await until(async () => {
-    const found = await rows(app)
-    return found.length === expected.length && Bun.deepMatch(expected, found)
-  })
+  await until(async () => Bun.deepMatch(expected, await rows(app)))
+  expect(await rows(app)).toMatchObject([...expected])
 }

@@ -52,7 +52,7 @@ describe('a client that speaks version 2 gets', () => {
       text: 'ab"\\ü\u0000c',
       same: 'ab"\\ü\u0000c',
     })
-    // What is stored stays, and a newer client gets it as it is.
+    // The stored object stays, and a newer client gets it as it is.
     const stored = (await alice.get('/my/plain/p')).body
     expect(await synced(alice, 3)).toEqual(stored as Row)
     // The inline forms are those that a client sends.

@@ -7,7 +7,7 @@ import type { PlacedOperation } from './operations'
 import type { Row } from './overlay'
 import { type Visibility, visibilityName, withRealms } from './visible'
 
-/** What is remembered of the actor of a transaction that may make realms. */
+/** The remembered rights of the actor of a transaction that may make realms. */
 interface Rights {
   readonly access: Renewal<Access> | undefined
   readonly visibility: Renewal<Visibility> | undefined
@@ -36,8 +36,8 @@ function isPut(type: string): boolean {
 }
 
 /**
- * Adds the realms that a transaction has made to what is remembered of its actor, who may be in thousands: all
- * of that would be loaded again, because the actor has come into one.
+ * Adds the realms that a transaction has made to the remembered rights of its actor. Without that all of them
+ * would be loaded again, and a user may be in thousands of realms.
  */
 export async function renewRights(run: Execution, { access, visibility }: Rights): Promise<void> {
   const { tx, newRealms, push } = run

@@ -41,7 +41,7 @@ function counting(database: Database, used: () => void): Database {
   }
 }
 
-/** What is remembered of Alice, and the same as it is loaded anew. */
+/** The remembered rights of Alice, or the same loaded anew. */
 async function rightsOf(database: Database, isRemembered: boolean) {
   return database.read(async (tx) => {
     const fresh = new Proxy(tx, {
