@@ -169,6 +169,17 @@ export const act = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ kind: fc.constantFrom('open' as const, 'close' as const) }),
   },
+  // A realm is made, objects move there by criteria, and somebody is let in, in one transaction.
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('share' as const),
+      criteria,
+      who,
+      permissions,
+      isRealmLast: fc.boolean(),
+    }),
+  },
 )
 
 export type Act = typeof act extends fc.Arbitrary<infer T> ? T : never
@@ -263,6 +274,21 @@ export function operationsOf(
     case 'open': {
       const values = [{ realmId: cast.side, owner: person.id, name: 'side' }]
       return [{ table: 'realms', type: 'insert', keys: [cast.side], values }]
+    }
+    case 'share': {
+      const realm = { realmId: cast.side, owner: person.id, name: 'side' }
+      const made = { table: 'realms', type: 'upsert', keys: [cast.side], values: [realm] } as const
+      const member = memberOf(cast.side, cast.people[given.who]!, given.permissions)
+      const values = [{ ...member, owner: person.id }]
+      const moved = {
+        table: 'items',
+        type: 'modify',
+        keys: matching(items, given.criteria),
+        criteria: given.criteria,
+        changeSpec: { realmId: cast.side },
+      } as const
+      const rest = [moved, { table: 'members', type: 'upsert', keys: [member.id], values } as const]
+      return given.isRealmLast ? [...rest, made] : [made, ...rest]
     }
     case 'close':
       return [{ table: 'realms', type: 'delete', keys: [cast.side], criteria: UNDEFINED }]
