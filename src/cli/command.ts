@@ -52,7 +52,7 @@ export interface FolderOptions {
 }
 
 interface SessionOptions {
-  /** The command creates the usual data folder when no folder is named and no server runs. */
+  /** The command creates the usual data folder when no folder is named and there is none. */
   readonly makesFolder?: boolean
   /** The command removes or replaces data, so its folder must be named. */
   readonly isDestructive?: boolean
@@ -73,7 +73,7 @@ export async function inSession<T>(
   if (!existsSync(config.data)) {
     const isNamed = config.data !== resolve(SETTINGS.data.fallback)
     if (isNamed || isDestructive) throw noFolder(config.data)
-    if (!makesFolder || findServers().length > 0) {
+    if (!makesFolder) {
       const folder = requireOneServer(config.data)
       note(terminal, `Using the data of the running server, ${quoted(folder)}`)
       config = { ...config, data: folder }
