@@ -68,7 +68,7 @@ const LARGE: readonly Attack[] = [
         id,
         realmId: 'rlm-many',
         owner: MUT.userId,
-        userId: `m${n}@example.com`,
+        email: `m${n}@example.com`,
         permissions: { manage: '*' },
       }))
       await hurl('members', [200], pusher(mallory, [{ ...mut('insert'), keys, values }], 'members'))

@@ -1,5 +1,6 @@
 import type { Database } from '../store/store'
 import { SatchelError } from '../value/error'
+import { FIXED_LIMITS, type FixedLimit } from '../value/fixed-limits'
 import { type Candidates, criteriaOf, findCandidates, hasCriteria } from './candidates'
 import type { Push } from './execution'
 import type { ClientTransaction } from './request'
@@ -9,11 +10,6 @@ import { isOneOperation, type Large } from './steps'
 const AT_ONCE = 5_000
 /** The same in tables that have rules: realms, members and roles. */
 const RULED_AT_ONCE = 1_000
-/** On how many rows several operations of one transaction may be: others wait for all of them. */
-const MOST_ROWS = 100_000
-/** On how many of them in tables that have rules. */
-const MOST_RULED = 5_000
-
 /** The way to execute a transaction, by the rows that it names and that its criteria reach. */
 export interface Reach {
   readonly candidates?: Candidates | undefined
@@ -47,8 +43,9 @@ export async function reachOf(
     return isMany ? { large: { ...large, candidates } } : { candidates }
   }
   const [rows, ruled] = rowsOf(push, transaction, candidates)
-  if (rows > MOST_ROWS) return { refusal: tooManyRows(MOST_ROWS, 'objects') }
-  if (ruled > MOST_RULED) return { refusal: tooManyRows(MOST_RULED, 'realms, members and roles') }
+  const { transactionObjects, transactionRows } = FIXED_LIMITS
+  if (rows > transactionObjects.most) return { refusal: tooManyRows(transactionObjects) }
+  if (ruled > transactionRows.most) return { refusal: tooManyRows(transactionRows) }
   return { candidates }
 }
 
@@ -77,10 +74,10 @@ function rowsOf(
   return [rows, ruled]
 }
 
-function tooManyRows(most: number, noun: string): SatchelError {
+function tooManyRows({ most, unit }: FixedLimit): SatchelError {
   return new SatchelError(
     'UNPROCESSABLE',
-    `A transaction of several operations changes at most ${most.toLocaleString('en')} ${noun}: do it in several transactions`,
+    `A transaction of several operations changes at most ${most.toLocaleString('en')} ${unit}: do it in several transactions`,
     { reason: 'changes' },
   )
 }

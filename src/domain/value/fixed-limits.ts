@@ -70,6 +70,18 @@ export const FIXED_LIMITS = {
     of: 'a list that a property modification changes, and what it adds or removes',
     beyond: 'the transaction is rejected',
   },
+  transactionObjects: {
+    most: 100_000,
+    unit: 'objects',
+    of: 'a sync transaction of several operations (one operation may have any number)',
+    beyond: 'the transaction is rejected',
+  },
+  transactionRows: {
+    most: 5_000,
+    unit: 'realms, members and roles',
+    of: 'the same of the built-in tables',
+    beyond: 'the transaction is rejected',
+  },
   keptOperations: {
     most: 1_000,
     unit: 'operations',
