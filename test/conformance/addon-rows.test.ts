@@ -143,3 +143,24 @@ test(
   },
   PATIENCE_MS,
 )
+
+test(
+  'a private object that a live message replaces before it was sent is the same on both devices',
+  async () => {
+    await using served = await setupServed()
+    const cloud = { disableWebSocket: false }
+    await using phone = await openDevice(served, ALICE, { stores: STORES })
+    await phone.run((db) => db.table('items').bulkPut([{ id: '#theme', v: 'dark' }]))
+    await pull(phone)
+    await using laptop = await openDevice(served, ALICE, { stores: STORES, cloud })
+    await expectRows(laptop, [{ v: 'dark' }])
+    await phone.run((db) => db.table('items').put({ id: '#theme', v: 'grey' }))
+    await laptop.run((db) => db.table('items').put({ id: '#theme', v: 'light' }))
+    await pull(phone)
+    // The message overwrites what the laptop has not sent yet.
+    await until(async () => (await rows(laptop))[0]?.['v'] === 'grey')
+    await pull(laptop)
+    for (const device of [laptop, phone]) await expectRows(device, [{ v: 'light' }])
+  },
+  PATIENCE_MS,
+)
