@@ -58,6 +58,7 @@ const REQUEST = object({
     inviteRealms: listOf(SHORT),
   }),
   baseRevs: listOf(SHORT),
+  y: listOf(object({ type: SHORT, table: SHORT, prop: SHORT })),
   changes: listOf(object({ table: SHORT, muts: listOf(OPERATION) })),
 })
 

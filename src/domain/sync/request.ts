@@ -133,6 +133,7 @@ export function* syncRequestSteps(
   if (!isName(clientIdentity)) {
     throw invalid('"clientIdentity"', NAME)
   }
+  requireNoText(listIn(body, 'y'))
   const dbId = present(body, 'dbID')
   const lastPull = present(body, 'lastPull')
   return {
@@ -144,6 +145,20 @@ export function* syncRequestSteps(
     baseRevs: listIn(body, 'baseRevs').map(readBaseRevision),
     transactions: yield* readTransactions(listIn(body, 'changes'), limits),
   }
+}
+
+/**
+ * Throws `UNPROCESSABLE` when the client sends text of `Y.Doc` properties (`u-c`), which an answer would
+ * acknowledge: after the refusal it keeps the text and tries again. Its state vectors (`sv`) ask for nothing.
+ */
+function requireNoText(messages: readonly unknown[]): void {
+  const update = messages.find((message) => isRecord(message) && message['type'] === 'u-c')
+  if (!isRecord(update)) return
+  const { table, prop } = update
+  const reason = `${String(table)}.${String(prop)}`.slice(0, 200)
+  const sentence = `This server does not store collaborative text (Y.Doc), and the device has some in ${quoted(reason)}: nothing of this request was stored, and the device keeps its objects and its text`
+  // A line in the log too: the add-on shows the person no more than the status.
+  throw new SatchelError('UNPROCESSABLE', sentence, { reason, cause: new Error(sentence) })
 }
 
 /** What the version of a client's protocol says; callers that name none know all. */

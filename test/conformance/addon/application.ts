@@ -14,8 +14,17 @@ const { default: dexieCloud } = await import('dexie-cloud-addon')
 
 const options = JSON.parse(process.argv[2] ?? '{}') as Options & { readonly databaseUrl: string }
 const { databaseUrl, clockAhead = 0, isEager = false } = options
+// Loaded where it is used: it changes what the add-on sends.
+const text = options.hasText === true ? await import('y-dexie') : undefined
+const yDexie = text?.default
 const now = Date.now.bind(Date)
-const device: Device = { clockAhead, around: (send) => send(), syncs: [], dexieCloud }
+const device: Device = {
+  clockAhead,
+  around: (send) => send(),
+  syncs: [],
+  dexieCloud,
+  openText: (doc) => text?.DexieYProvider.load(doc as never),
+}
 Date.now = () => now() + device.clockAhead
 
 // The add-on repeats a failed sync after 20 seconds and more: a test does not wait that long.
@@ -47,7 +56,9 @@ function textOf(body: RequestInit['body']): Promise<string> {
 let { stores = { items: '@id, title' } } = options
 
 function open() {
-  const db = new Dexie('app', { addons: [dexieCloud] })
+  const db = new Dexie('app', {
+    addons: yDexie === undefined ? [dexieCloud] : [yDexie, dexieCloud],
+  })
   db.version(1).stores(stores)
   db.cloud.configure({
     databaseUrl,

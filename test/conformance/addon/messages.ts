@@ -25,6 +25,8 @@ export interface Options {
   /** How much the clock of the device is ahead, ms. */
   readonly clockAhead?: number
   readonly stores?: Stores
+  /** Properties may be a `Y.Doc`, with `y-dexie`. */
+  readonly hasText?: boolean
   /** Syncs by itself after each change. */
   readonly isEager?: boolean
   /** More of the add-on's own options. */
@@ -44,6 +46,8 @@ export interface Device {
     /** The headers that say how many requests are left. */
     readonly limits: Readonly<Record<string, string>>
   }[]
+  /** Has the changes of a `Y.Doc` stored from now on. */
+  readonly openText: (doc: object) => unknown
   /** The add-on, for databases that a test opens beside that of the application. */
   readonly dexieCloud: typeof dexieCloud
 }
