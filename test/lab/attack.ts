@@ -1,6 +1,6 @@
 import type { Caller } from '../http/setup'
 import { type Executable, setupExecutable } from '../promises/setup'
-import { beside, harmOf, type Waits } from './beside'
+import { beside, cpuOf, harmOf, type Waits } from './beside'
 import type { Experiment, Finding } from './experiment'
 
 /** A request, or several in turn, beside which nobody else may wait. */
@@ -56,8 +56,11 @@ async function perform(attack: Attack, rounds: number): Promise<Finding> {
       facts,
       problems,
       async hurl(title, outcomes, send, most) {
+        const before = cpuOf(executable)
         const found = await beside(executable, send)
-        facts.push(`${title}: ${found.result}, writes ${found.write} ms, reads ${found.read} ms`)
+        const cpu = cpuOf(executable) - before
+        const waits = `writes ${found.write} ms, reads ${found.read} ms, ${cpu} ms of CPU`
+        facts.push(`${title}: ${found.result}, ${waits}`)
         if (!outcomes.includes(found.result)) {
           problems.push(`${title} was answered ${found.result}`)
         }

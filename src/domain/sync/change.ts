@@ -155,7 +155,10 @@ export function modified(modification: Modification, value: unknown): unknown {
     if (typeof add === 'number') return toWireNumber((toNumber(value) || 0) + add)
     const list = Array.isArray(value) ? (value as unknown[]) : []
     requireFewElements(list.length + add.length)
-    return insert(sorted(list), structuredClone(add))
+    const sum = insert(sorted(list), structuredClone(add))
+    // A transaction may add to one list thousands of times.
+    made.add(sum)
+    return sum
   }
   if ('remove' in modification) {
     const { remove } = modification
@@ -243,9 +246,12 @@ function toWireNumber(value: number): unknown {
     : { $t: 'number', v: String(value) }
 }
 
+/** Lists that a modification has made, and that are in its order still. */
+const made = new WeakSet<readonly unknown[]>()
+
 /** The order of `Array.prototype.sort` without a comparison function: by text. */
 function sorted(items: readonly unknown[]): unknown[] {
-  if (isSorted(items)) return [...items]
+  if (made.has(items) || isSorted(items)) return items.slice()
   return items
     .map((item) => ({ item, text: identityOf(item) }))
     .toSorted((one, other) => (one.text < other.text ? -1 : one.text > other.text ? 1 : 0))
@@ -310,6 +316,7 @@ function setMember(holder: WireObject | unknown[], segment: string, value: unkno
       { reason: segment.slice(0, 100) },
     )
   }
+  made.delete(holder)
   while (holder.length < position) holder.push(null)
   holder[position] = value
 }

@@ -136,8 +136,21 @@ async function basesOf(
     ({ table }) => table,
   )
   return ({ table, rev }) => {
-    const found =
-      rev === undefined ? undefined : byTable.get(table)?.find((one) => one.clientRev <= rev)
+    const found = rev === undefined ? undefined : firstUpTo(byTable.get(table) ?? [], rev)
     return found === undefined ? last : found.base
   }
+}
+
+/** The first of a descending list that is not above a revision of the client. */
+function firstUpTo<T extends { readonly clientRev: number }>(
+  descending: readonly T[],
+  rev: number,
+): T | undefined {
+  let [from, to] = [0, descending.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if (descending[middle]!.clientRev <= rev) to = middle
+    else from = middle + 1
+  }
+  return descending[from]
 }

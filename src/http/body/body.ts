@@ -235,13 +235,25 @@ export function createBodies(
     }
     await grow(COPIES * length)
     try {
-      const value = await reader.large(whileAwaited(request, pieces), (values) =>
+      const value = await reader.large(collecting(whileAwaited(request, pieces)), (values) =>
         grow(BYTES_PER_VALUE * values),
       )
       return { value, length, weight }
     } catch (error) {
       void leave(weight)
       throw error
+    }
+  }
+
+  /** Collects garbage in the background while a body is read. */
+  async function* collecting(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let read = 0
+    for await (const piece of pieces) {
+      read += piece.length
+      yield piece
+      if (read < COLLECT_AFTER_PARSED) continue
+      read = 0
+      collectGarbage(false)
     }
   }
 

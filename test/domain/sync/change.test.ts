@@ -117,6 +117,13 @@ describe('changeSpecs (protocol.md §4.4, §4.6)', () => {
     expect(looks).toBeLessThan(10_100)
   })
 
+  test('a list that was changed in place since is sorted anew', () => {
+    const object: WireObject = { list: modified({ add: ['b', 'd'] }, ['c']) }
+    expect(object['list']).toEqual(['b', 'c', 'd'])
+    setAt(object, ['list', '0'], 'z')
+    expect(modified({ add: ['a'] }, object['list'])).toEqual(['a', 'c', 'd', 'z'])
+  })
+
   test('numbers that JSON cannot hold stay numbers', () => {
     expect(modified({ add: 1 }, { $t: 'number', v: 'Infinity' })).toEqual({
       $t: 'number',
