@@ -16,6 +16,7 @@ import type {
 import type { TxContext, WriteContext } from './context'
 import type { Summed } from './soundness'
 import { damagedRow, isSound, noteSum, sumOf, withoutSum } from './summed'
+import { FIXED_LIMITS } from '../domain/value/fixed-limits'
 import { fact, note } from './memo'
 
 export function runReader({ committed, unit }: TxContext): RunReader {
@@ -70,6 +71,8 @@ interface ClientRow extends Omit<SyncClient, 'tables'> {
 const SELECT_CLIENT =
   'SELECT number, identity, subject, tables, floor, rejected, privates, seen, sum FROM sync_clients WHERE subject = ? AND identity = ?'
 
+const { userClients } = FIXED_LIMITS
+
 const CLIENT_BY_NUMBER =
   'SELECT number, identity, subject, tables, floor, rejected, privates, seen, sum FROM sync_clients WHERE number = ?'
 
@@ -109,6 +112,28 @@ function noteRevision(
   touchClient(context, client)
 }
 
+/** Removes the clients of a user beyond the limit that were seen longest ago, but not this one. */
+function forgetOldest(context: WriteContext, subject: string, number: number): void {
+  const { connection } = context
+  const all = connection
+    .prepare<{ number: number; seen: number }>(
+      'SELECT number, seen FROM sync_clients WHERE subject = ?',
+    )
+    .all(subject)
+  if (all.length <= userClients.most) return
+  const oldest = all
+    .filter((client) => client.number !== number)
+    .toSorted((one, other) => one.seen - other.seen || one.number - other.number)
+  for (const client of oldest.slice(0, all.length - userClients.most)) {
+    connection.prepare('DELETE FROM sync_clients WHERE number = ?').run(client.number)
+    removeApplied(context, client.number)
+  }
+}
+
+function removeApplied({ connection }: WriteContext, client: number): void {
+  connection.prepare('DELETE FROM applied WHERE client = ?').run(client)
+}
+
 function toClient(row: ClientRow): SyncClient {
   return { ...row, tables: JSON.parse(row.tables) as string[] }
 }
@@ -126,6 +151,7 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
         .get(identity, subject, now)
       if (row === null) throw new Error('the client was not stored')
       noteSum(context.connection, 'sync_clients', row.number)
+      forgetOldest(context, subject, row.number)
       touchClient(context)
       return toClient(row)
     },
@@ -164,9 +190,7 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
         )
         .all(before, limit)
       if (removed.length > 0) touchClient(context)
-      for (const { number } of removed) {
-        connection.prepare('DELETE FROM applied WHERE client = ?').run(number)
-      }
+      for (const { number } of removed) removeApplied(context, number)
       return removed.length
     },
   }

@@ -1,3 +1,4 @@
+import { FIXED_LIMITS } from '../../src/domain/value/fixed-limits'
 import { describe, expect, test } from 'bun:test'
 import { SatchelError } from '../../src/domain/value/error'
 import type { Database } from '../../src/domain/store/store'
@@ -60,6 +61,35 @@ export function describeSync(openStore: OpenStore): void {
         expect(await find('bob', 'one')).toBeUndefined()
         expect(await find('alice', 'two')).toBeUndefined()
       })
+    })
+
+    test('are a hundred for each user: those that were seen longest ago are forgotten', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { most } = FIXED_LIMITS.userClients
+      const seen = async (identity: string) =>
+        (await database.read((tx) => tx.syncClients.find('alice', identity)))?.seen
+      await database.write(async (tx) => {
+        await tx.syncClients.ensure('bob', 'c0', NOW)
+        for (let n = 0; n < most; n += 1) await tx.syncClients.ensure('alice', `c${n}`, NOW + n)
+        const first = await tx.syncClients.ensure('alice', 'c0', NOW)
+        await tx.syncClients.put({ ...first, seen: NOW + 1_000 })
+      })
+      expect(await seen('c1')).toBe(NOW + 1)
+      await database.write((tx) => tx.syncClients.ensure('alice', 'new', NOW + 2_000))
+      expect(await seen('c1')).toBeUndefined()
+      expect([await seen('c0'), await seen('c2'), await seen('new')]).toEqual([
+        NOW + 1_000,
+        NOW + 2,
+        NOW + 2_000,
+      ])
+      await database.write(async (tx) => {
+        for (let n = 0; n < 1_000; n += 1)
+          await tx.syncClients.ensure('alice', `x${n}`, NOW + 3_000)
+      })
+      const kept = await Promise.all(Array.from({ length: 1_000 }, (_, n) => seen(`x${n}`)))
+      expect(kept.filter((time) => time !== undefined)).toHaveLength(most)
+      expect(await database.read((tx) => tx.syncClients.find('bob', 'c0'))).toBeDefined()
     })
 
     test('whose transaction is rejected, or who get private rows, have a revision of it that nobody else has', async () => {

@@ -117,8 +117,12 @@ const PLANS: readonly [RegExp, RegExp][] = [
   ],
   [/^DELETE FROM tombstones .* at < /, /SEARCH tombstones USING .*tombstones_by_time \(at<\?\)/],
   [
-    /^SELECT .* FROM sync_clients WHERE subject/,
+    /^SELECT .* FROM sync_clients WHERE subject = \? AND/,
     /INDEX sync_clients_by_identity \(subject=\? AND identity=\?\)/,
+  ],
+  [
+    /^SELECT .* FROM sync_clients WHERE subject = \?$/,
+    /INDEX sync_clients_by_identity \(subject=\?\)/,
   ],
   [/^SELECT .* FROM applied WHERE subject/, /PRIMARY KEY \(subject=\? AND txid=\?\)/],
   [/^SELECT .* FROM step_keys/, /INDEX step_keys_by_step \(subject=\? AND txid=\? AND step=\?\)/],

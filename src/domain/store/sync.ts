@@ -52,7 +52,10 @@ export interface SyncClientReader {
 }
 
 export interface SyncClientWriter extends SyncClientReader {
-  /** The client with this identity, created if there is none. */
+  /**
+   * The client with this identity, created if there is none: then those of its user that were seen longest
+   * ago are removed, beyond `FIXED_LIMITS.userClients`.
+   */
   ensure(subject: string, identity: string, now: number): Awaitable<SyncClient>
   /** Replaces a client that is there. */
   put(client: SyncClient): Awaitable<void>

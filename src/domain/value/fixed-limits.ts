@@ -11,6 +11,7 @@ export interface FixedLimit {
     | 'the transaction is rejected'
     | 'new connections of the sender are refused for a minute'
     | 'new ones are refused'
+    | 'the one that was seen longest ago is forgotten, and syncs anew'
     | 'the oldest is forgotten'
     | 'it is executed, and not kept'
     | 'the others are left out'
@@ -99,6 +100,12 @@ export const FIXED_LIMITS = {
     unit: 'comparisons',
     of: 'late objects of a push, 500 at a time, with kept operations (applying one counts as 150)',
     beyond: 'the others are left out',
+  },
+  userClients: {
+    most: 100,
+    unit: 'devices',
+    of: 'the devices of a user',
+    beyond: 'the one that was seen longest ago is forgotten, and syncs anew',
   },
   frameMebibytes: {
     most: 64,
