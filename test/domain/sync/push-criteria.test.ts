@@ -443,7 +443,9 @@ describe('a realm that a transaction makes', () => {
     expect(pushed.rejections).toEqual([])
     expect(await realmOf(database, 'hidden')).toBe('rlm-team')
   })
+})
 
+describe('rule 7: replay in either order', () => {
   test('compares with the time and the base of the operation, and later changes of the row stand', async () => {
     await using world = await setupPush()
     const { database } = world
