@@ -137,6 +137,9 @@ async function expectLiveRows(
   app: Parameters<typeof rows>[0],
   expected: readonly object[],
 ): Promise<void> {
-  await until(async () => Bun.deepMatch(expected, await rows(app)))
+  await until(async () => {
+    const found = await rows(app)
+    return found.length === expected.length && Bun.deepMatch(expected, found)
+  })
   expect(await rows(app)).toMatchObject([...expected])
 }
