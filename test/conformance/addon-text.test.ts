@@ -20,6 +20,8 @@ test('text of y-dexie is refused, and the device keeps it with its objects', asy
     await new Promise((resolve) => setTimeout(resolve, 200))
     doc.getText().insert(0, 'Dear Ada')
     await new Promise((resolve) => setTimeout(resolve, 500))
+    // From now on each request has the text in it.
+    await db.table('notes').add({ title: 'Second letter' })
     const error = await db.cloud.sync({ wait: true, purpose: 'push' }).then(
       () => '',
       (cause: unknown) => String(cause),

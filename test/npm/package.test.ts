@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import {
+  copyFileSync,
   cpSync,
   existsSync,
-  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -54,7 +54,7 @@ const QUIET = ['--offline', '--no-audit', '--no-fund']
 beforeAll(async () => {
   await run(ROOT, process.execPath, 'build.ts', '--npm')
   mkdirSync(join(project.path, 'satchel', 'dist', 'npm'), { recursive: true })
-  linkSync(PACKAGE, join(project.path, 'satchel', 'dist', 'npm', basename(PACKAGE)))
+  copyFileSync(PACKAGE, join(project.path, 'satchel', 'dist', 'npm', basename(PACKAGE)))
   mkdirSync(path)
   writeFileSync(join(path, 'package.json'), '{"private": true, "type": "module"}')
   const [install = ''] = /^npm install --save-dev \.\..*$/m.exec(GUIDE) ?? []
@@ -137,7 +137,7 @@ describe('of the guide', () => {
     using folder = temporaryFolder()
     const application = join(folder.path, 'application')
     mkdirSync(join(application, 'vendor'), { recursive: true })
-    linkSync(PACKAGE, join(application, 'vendor', basename(PACKAGE)))
+    copyFileSync(PACKAGE, join(application, 'vendor', basename(PACKAGE)))
     writeFileSync(join(application, 'package.json'), '{"private": true, "type": "module"}')
     const [install = ''] = /^npm install --save-dev \.\/vendor.*$/m.exec(GUIDE) ?? []
     await run(application, ...install.split(' '), ...QUIET)

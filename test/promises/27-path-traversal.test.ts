@@ -134,7 +134,8 @@ const strace = Bun.which('strace')
 
 /** Every path that a process names to the kernel from now on, until it is asked for. */
 async function watchFiles(pid: number, log: string) {
-  const args = ['-f', '-e', 'trace=%file', '-o', log, '-p', String(pid)]
+  // Paths that calls give back are shown whole.
+  const args = ['-f', '-s', '4096', '-e', 'trace=%file', '-o', log, '-p', String(pid)]
   const tracer = Bun.spawn([strace ?? '', ...args], { stdout: 'ignore', stderr: 'pipe' })
   const { value } = await tracer.stderr.getReader().read()
   if (!new TextDecoder().decode(value).includes('attached'))
@@ -154,7 +155,8 @@ const OF_THE_PROCESS: ReadonlySet<string> = new Set(['/proc/self/statm', '/dev/n
 
 /** In the folder, on the way to it, or about the process itself. */
 function isHarmless(path: string, folder: string): boolean {
-  return path.startsWith(folder) || folder.startsWith(`${path}/`) || OF_THE_PROCESS.has(path)
+  if (path.startsWith(folder) || folder.startsWith(`${path}/`)) return true
+  return OF_THE_PROCESS.has(path) || /^\/proc\/self\/fd\/\d+$/.test(path)
 }
 
 describe('promise 27: what the executable opens', () => {
