@@ -174,9 +174,7 @@ async function runCommand(
   try {
     const exitCode = await child.exited
     const { signalCode } = child
-    return typeof signalCode === 'string'
-      ? BY_SIGNAL + constants.signals[signalCode as NodeJS.Signals]
-      : exitCode
+    return typeof signalCode === 'string' ? BY_SIGNAL + constants.signals[signalCode] : exitCode
   } finally {
     for (const signal of signals) process.off(signal, pass)
   }

@@ -14,7 +14,7 @@ test('text of y-dexie is refused, and the device keeps it with its objects', asy
   await using phone = await openDevice(served, ALICE, { stores: STORES, hasText: true })
   await pull(phone)
   const outcome = await phone.run(async (db, _given, device) => {
-    const id = String(await db.table('notes').add({ title: 'Letter' }))
+    const id = (await db.table('notes').add({ title: 'Letter' })) as string
     const { doc } = (await db.table('notes').get(id)) as { doc: TextDoc }
     device.openText(doc)
     await new Promise((resolve) => setTimeout(resolve, 200))

@@ -87,7 +87,14 @@ const LARGE: readonly Attack[] = [
     async run({ hurl, mallory }) {
       await mallory.post('/my/plain', { id: 'large', n: 0, text: 'x'.repeat(1_000_000) })
       const update = { ...MUT, txid: 'often', type: 'update', keys: ['large'], changeSpecs: [NEXT] }
-      await hurl('updates', [200], pusher(mallory, Array(10_000).fill(update) as object[]))
+      await hurl(
+        'updates',
+        [200],
+        pusher(
+          mallory,
+          Array.from({ length: 10_000 }, () => update),
+        ),
+      )
     },
   },
 ]

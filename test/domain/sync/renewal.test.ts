@@ -55,8 +55,10 @@ async function rightsOf(database: Database, isRemembered: boolean) {
     })
     const reader = isRemembered ? tx : fresh
     const access: Access = await accessOf(reader, ALICE)
-    const { sees, ...visibility } = await visibilityOf(reader, ALICE)
-    expect(sees('cards', 1, 'a')).toBe(true)
+    const found = await visibilityOf(reader, ALICE)
+    expect(found.sees('cards', 1, 'a')).toBe(true)
+    // A function is compared by what it gives.
+    const visibility = { ...found, sees: undefined }
     // The order of realms, and of the sets that count in one, means nothing.
     const realms = [...access.realms]
       .map(([ref, sets]) => [ref, sets.map((set) => JSON.stringify(set)).toSorted()] as const)
@@ -81,7 +83,7 @@ test('a new realm costs a user in hundreds of realms no more steps than one in f
     await database.read((tx) => visibilityOf(tx, ALICE))
     steps.push(used)
   }
-  expect(steps[1]).toBe(steps[0]!)
+  expect(steps[1]).toBe(steps[0])
 })
 
 test('the rights that a transaction with new realms leaves are those that would be loaded', async () => {
@@ -125,7 +127,11 @@ test('rights that a failing unit has renewed are forgotten with it', async () =>
   const alice = await connect(breaking, 'alice')
   const before = await rightsOf(database, true)
   isFailing = true
-  await expect(alice.push(realm('rlm-undone'))).rejects.toThrow('undone')
+  const outcome = await alice.push(realm('rlm-undone')).then(
+    () => 'stored',
+    (error: unknown) => String(error),
+  )
+  expect(outcome).toContain('undone')
   expect(await rightsOf(database, true)).toEqual(before)
   expect(await rightsOf(database, false)).toEqual(before)
 })
