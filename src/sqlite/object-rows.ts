@@ -62,7 +62,7 @@ const insertInto = perTable(
 )
 
 /** A statement with this many rows takes two thirds of the time of as many statements. */
-const ROWS = 16
+export const ROWS = 16
 
 const insertRowsInto = perTable(
   (name) => `INSERT INTO ${name} (${INSERTED}) VALUES ${Array(ROWS).fill(ROW).join(', ')}`,

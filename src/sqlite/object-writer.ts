@@ -14,7 +14,7 @@ import { dropEntries, inTurns, putEntries, removeEntries, type RowEntries, sweep
 import { discard, erase, readStaged, stage } from './erasure'
 import { fact } from './memo'
 import { findTimed } from './object-finder'
-import { insert, insertRows, update, writeTombstone } from './object-rows'
+import { insert, insertRows, ROWS, update, writeTombstone } from './object-rows'
 import { ObjectReads } from './objects'
 import { objectTable } from './tables'
 import type { Unit } from './unit'
@@ -36,7 +36,7 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     }
     const removed: RowEntries[] = []
     const added: RowEntries[] = []
-    const rows = inTurns(unit, puts, (put) => {
+    const write = (put: ObjectPut) => {
       const { previous, previousTraces, entries, discardTo } = put
       const isNew = previous === undefined || discardTo !== undefined
       const seq = isNew ? insert(context, unit, table, put, now) : previous.seq
@@ -47,6 +47,15 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
         }
       }
       if (!isNone(entries)) added.push({ seq, entries })
+    }
+    const rows = inTurns(unit, turnsOf(puts), (some) => {
+      const first = unit.group.counters.nextSeq
+      const count = some.length > 1 ? insertRows(context, unit, table, some, now) : 0
+      for (const [at, put] of some.entries()) {
+        if (at >= count) write(put)
+        else if (!isNone(put.entries)) added.push({ seq: first + at, entries: put.entries })
+      }
+      return unit.breathe()
     })
     // In this order, because an entry of both is there afterwards.
     return andThen(rows, () =>
@@ -111,6 +120,20 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
   ) {
     return erase(this.context, realm, limit, tracesOf, place)
   }
+}
+
+/** New objects by as many as one statement writes, and each other one alone. */
+function turnsOf(puts: readonly ObjectPut[]): readonly (readonly ObjectPut[])[] {
+  const turns: ObjectPut[][] = []
+  let isOpen = false
+  for (const put of puts) {
+    const isNew = put.previous === undefined && put.staged === undefined
+    const turn = turns.at(-1)
+    if (isOpen && isNew && turn !== undefined && turn.length < ROWS) turn.push(put)
+    else turns.push([put])
+    isOpen = isNew
+  }
+  return turns
 }
 
 function countOf(_: void, count: number): number {

@@ -90,6 +90,33 @@ export function describeErasure(openStore: OpenStore): void {
       expect(await find(database, table, 'd5')).toBeUndefined()
     })
 
+    test('gives its keys away among many new objects, which keep their order and their entries', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, realm, index } = await setupDying(database)
+      const keys = Array.from({ length: 40 }, (_, n) => (n === 20 ? 'd1' : `n${n}`))
+      const puts = keys.map((key, n) => fresh(key, { entries: [entry(index, 200, n)] }))
+      await database.write(async (tx) => {
+        await tx.realms.markErasing(realm)
+        await tx.objects.put(table, puts, NOW)
+      })
+      const more = [...Array.from({ length: 20 }, (_, n) => fresh(`m${n}`)), fresh('n3')]
+      const taken = database.write(async (tx) => tx.objects.put(table, more, NOW))
+      expect(await refusalOf(taken)).toBe('CONFLICT')
+      await eraseAll(database, realm, 4, tracesFor(index))
+      expect(await keysOf(database, table)).toEqual(keys)
+      const places = await database.read(async (tx) => {
+        const { rows } = await tx.objects.scan(table, 0, WHOLE)
+        const found: number[][] = []
+        for (const n of keys.keys()) {
+          const lookup = { index, keys: [Uint8Array.of(200, n)] }
+          found.push([...(await tx.objects.locate(table, 0, { lookup }, 10))!])
+        }
+        return { rows: rows.map(({ seq }) => [seq]), found }
+      })
+      expect(places.found).toEqual(places.rows)
+    })
+
     test('is erased in steps, over all tables, with entries and tombstones', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
