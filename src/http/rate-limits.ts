@@ -12,6 +12,7 @@ import {
   type RateLimitName,
   type RateLimits,
 } from '../limits/rate-limits'
+import { createTurns, type Turns } from '../limits/turns'
 import { networkOf } from '../net/networks'
 import type { Call } from './call'
 
@@ -24,6 +25,12 @@ export interface Limiter {
   request(call: Call, host: Host, subject: string | null): void
   /** Counts a sync of one local database of this subject (protocol.md §4.3). */
   sync(call: Call, host: Host, subject: string | null, identity: string): void
+  /**
+   * Counts a sync that may be the first one of a device, when it is its turn: clients do not repeat a
+   * refused one. Returns the way to take the count back, for a sync that turns out to be a later one.
+   * Throws as `Turns.enter`.
+   */
+  firstSync(call: Call, host: Host, subject: string | null): Promise<() => void>
   /** Counts a call of the documentation or of an unknown address for the network of the caller, once. */
   other(call: Call): void
   /** Counts a token that is about to be issued to this subject. */
@@ -46,16 +53,19 @@ export function createLimiter(
   clockOf: (call: Call) => Clock,
   isOn: () => boolean,
 ): Limiter {
-  const countersByClock = new WeakMap<Clock, { subjects: Counters; networks: Counters }>()
+  const countersByClock = new WeakMap<Clock, Counts>()
 
-  function countersOf(time: Clock) {
+  function countersOf(time: Clock): Counts {
     const known = countersByClock.get(time)
     if (known !== undefined) return known
     // Callers must not be locked out when the system clock is set back.
     const steady = createSteadyClock(time)
-    const made = {
-      subjects: createCounters(limits, steady),
-      networks: createCounters(limits, steady),
+    const [subjects, networks] = [createCounters(limits, steady), createCounters(limits, steady)]
+    const made: Counts = {
+      subjects,
+      networks,
+      turnsOfSubjects: subjects.firstSyncs && createTurns(subjects.firstSyncs),
+      turnsOfNetworks: networks.firstSyncs && createTurns(networks.firstSyncs),
     }
     countersByClock.set(time, made)
     return made
@@ -78,6 +88,17 @@ export function createLimiter(
     request: (call, host, subject) => spend(call, kindOf(call), host, subject),
     sync: (call, host, subject, identity) =>
       spend(call, 'syncs', host, `${identity} ${subject ?? networkOf(call.address)}`),
+    async firstSync(call, host, subject) {
+      if (!isOn()) return () => undefined
+      const { turnsOfSubjects, turnsOfNetworks } = countersOf(host.clock)
+      const [turns, key, scope] =
+        subject === null
+          ? [turnsOfNetworks, networkOf(call.address), '']
+          : [turnsOfSubjects, subject, host.database.id]
+      if (turns === undefined) return () => undefined
+      await turns.enter({ key, scope, signal: () => call.sent.signal })
+      return () => turns.refund(key, scope)
+    },
     other(call) {
       if (call.quota === undefined) spend(call, kindOf(call), null, null)
     },
@@ -120,6 +141,13 @@ const FAILURES: ReadonlySet<ErrorCode> = new Set([
   'INVALID_OTP',
   'OTP_EXPIRED',
 ])
+
+interface Counts {
+  readonly subjects: Counters
+  readonly networks: Counters
+  readonly turnsOfSubjects: Turns | undefined
+  readonly turnsOfNetworks: Turns | undefined
+}
 
 type Counters = Readonly<Partial<Record<RateLimitName, Counter>>>
 

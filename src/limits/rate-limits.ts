@@ -45,6 +45,13 @@ export const RATE_LIMITS = {
     counts: '`POST /sync`, except the first one of a user on a device',
     per: 'device of a user; device without a token',
   },
+  firstSyncs: {
+    count: 100,
+    window: MINUTE,
+    what: 'first syncs',
+    counts: 'the first `POST /sync` of a user on a device; further syncs wait and get no `429`',
+    per: CALLER,
+  },
   tokens: {
     count: 100,
     window: HOUR,

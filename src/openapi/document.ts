@@ -328,7 +328,7 @@ export function introduction(): string {
       '',
       ...limitTable(),
       '',
-      'Requests for blobs are not counted. The window of a limit begins with the first request. A network is an IPv4 address, or the first 64 bits of an IPv6 address. Answers report the limit in `Ratelimit-Limit`, `Ratelimit-Remaining` and `Ratelimit-Reset` (seconds). A request above the limit is refused with 429 and `Retry-After`, before its body is read.',
+      'Requests for blobs are not counted. The window of a limit begins with the first request. A network is an IPv4 address, or the first 64 bits of an IPv6 address. Answers report the limit in `Ratelimit-Limit`, `Ratelimit-Remaining` and `Ratelimit-Reset` (seconds). A request above the limit is refused with 429 and `Retry-After`, before its body is read; beyond `firstSyncs` it waits for its turn instead.',
     ]),
     ...section('Errors', [
       'The body of an error is `{"code", "message", "requestId"}`, and `reason` when a permission, a scope or a property is the cause. It never repeats request data.',

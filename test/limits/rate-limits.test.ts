@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { formatTime, parseRateLimits, RATE_LIMITS } from '../../src/limits/rate-limits'
+import {
+  formatTime,
+  parseRateLimits,
+  RATE_LIMIT_NAMES,
+  RATE_LIMITS,
+} from '../../src/limits/rate-limits'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -9,14 +14,7 @@ describe('rate limits as text', () => {
   test('are all of the table, none of it, or what differs', () => {
     const on = parseRateLimits('on')
     expect(on).toEqual(RATE_LIMITS)
-    expect(Object.values(parseRateLimits('off') ?? {})).toEqual([
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-    ])
+    expect(Object.values(parseRateLimits('off') ?? {})).toEqual(RATE_LIMIT_NAMES.map(() => null))
     expect(parseRateLimits('reads=1000/1m, tokens=off')).toEqual({
       ...RATE_LIMITS,
       reads: { count: 1000, window: MINUTE },

@@ -38,6 +38,8 @@ test('promise 37: the guide lists the limits of the server', () => {
   expect(guide.match(/^\| `\w+` \| \d+ in /gm)).toHaveLength(RATE_LIMIT_NAMES.length)
 })
 
+type RefusingName = Exclude<RateLimitName, 'firstSyncs'>
+
 function askToken({ anyone, client }: DataServer, more: object = {}): Promise<Answer> {
   return anyone.post('/token', {
     ...asClient(client),
@@ -47,9 +49,9 @@ function askToken({ anyone, client }: DataServer, more: object = {}): Promise<An
   })
 }
 
-/** A call that counts against each limit. */
+/** A call that counts against each limit, except the one that lets requests wait. */
 const CALLS: Readonly<
-  Record<RateLimitName, (server: DataServer, alice: Caller) => Promise<Answer>>
+  Record<RefusingName, (server: DataServer, alice: Caller) => Promise<Answer>>
 > = {
   reads: (_server, alice) => alice.get('/my/plain'),
   writes: (_server, alice) => alice.post('/my/plain', { id: 'a' }),
@@ -62,7 +64,7 @@ const CALLS: Readonly<
   failures: (server) => askToken(server, { client_secret: 'wrong' }),
 }
 
-test.each(RATE_LIMIT_NAMES)(
+test.each(Object.keys(CALLS) as RefusingName[])(
   'promise 37: %s, to the last one',
   async (name) => {
     await using server = await setupData({ rateLimits: 'on' })
@@ -87,6 +89,26 @@ test.each(RATE_LIMIT_NAMES)(
   },
   180_000,
 )
+
+test('promise 37: beyond a hundred first syncs a minute further ones wait, and none gets 429', async () => {
+  await using server = await setupData({ rateLimits: 'on' })
+  const alice = await server.as(ALICE)
+  const statuses: number[] = []
+  const syncs = Array.from({ length: 250 }, async (_, n) => {
+    const { status } = await alice.post('/sync', { v: 3, clientIdentity: `device ${n}` })
+    statuses.push(status)
+  })
+  const { count, window } = RATE_LIMITS.firstSyncs
+  for (let answered = count; answered < syncs.length; answered += count) {
+    while (statuses.length < answered) await Bun.sleep(10)
+    const bob = await server.as('bob@example.com')
+    expect((await bob.post('/sync', { v: 3, clientIdentity: `${answered}` })).status).toBe(200)
+    expect(statuses).toHaveLength(answered)
+    server.clock.advance(window)
+  }
+  await Promise.all(syncs)
+  expect(new Set(statuses)).toEqual(new Set([200]))
+}, 180_000)
 
 /**
  * A day of an application with the add-on: it asks for the providers before a login, logs in, and

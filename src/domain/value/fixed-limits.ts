@@ -107,6 +107,12 @@ export const FIXED_LIMITS = {
     of: 'the devices of a user',
     beyond: 'the one that was seen longest ago is forgotten, and syncs anew',
   },
+  waitingSyncs: {
+    most: 1_000,
+    unit: 'at a time',
+    of: 'syncs of a user, or of a network without a token, that wait because of `firstSyncs`',
+    beyond: 'new ones are refused',
+  },
   frameMebibytes: {
     most: 64,
     unit: 'MiB',

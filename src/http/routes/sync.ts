@@ -56,18 +56,19 @@ export function createSync(http: HttpContext): AnswerSync {
 
   async function respond({ call, host, actor }: Authorised): Promise<Response> {
     const isAnonymous = actor.subject === null
-    if (!isAnonymous) {
-      // Before the body is read, which may be large.
-      await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
-    }
     // A large body, or a first sync that waits for others, takes longer.
     call.setIdleTimeout(0)
     using stack = new DisposableStack()
     stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
     stack.use(await http.hosts.hold(host.name))
+    // Before the body is read: a request that waits takes no memory for it.
+    const isLater = await http.limits.firstSync(call, host, actor.subject)
+    if (!isAnonymous) {
+      await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
+    }
     const maxBytes = isAnonymous ? UNCHANGING : LIMITS.bytes
     const stored = await bodies.json(call, { scratch: host.scratch, maxBytes, reader }, (request) =>
-      store({ call, host, actor }, movedBy(request, host.lead()), stack),
+      store({ call, host, actor, isLater }, movedBy(request, host.lead()), stack),
     )
     const { parts, first } = await begin(stored, async () => {
       stack.defer(await streams.enter())
@@ -86,14 +87,17 @@ export function createSync(http: HttpContext): AnswerSync {
 
   /** Stores the changes of the request. The live connections of its client rest until `stack` is disposed. */
   async function store(
-    { call, host, actor }: Authorised,
+    { call, host, actor, isLater }: Counted,
     request: SyncRequest,
     stack: DisposableStack,
   ): Promise<StoredRequest> {
     const { subject } = actor
     const { database } = host
     const isFirst = isFirstSync(request, subject)
-    if (!isFirst) http.limits.sync(call, host, subject, request.clientIdentity)
+    if (!isFirst) {
+      isLater()
+      http.limits.sync(call, host, subject, request.clientIdentity)
+    }
     const sendInvitation: SendInvitation = (tx, facts) =>
       host.invitations.send(tx, facts, call.sent.headers.get('origin'))
     const isPatient = () => isFirst && !call.sent.signal.aborted
@@ -187,6 +191,12 @@ async function patiently<T>(isPatient: () => boolean, work: () => Promise<T>): P
 }
 
 const encoder = new TextEncoder()
+
+/** A request that was counted as a first sync. */
+interface Counted extends Authorised {
+  /** Takes the count back. */
+  readonly isLater: () => void
+}
 
 /** A request whose changes are stored, and whose answer is missing. */
 interface StoredRequest {
