@@ -163,15 +163,17 @@ async function runCommand(
   [program = '', ...args]: readonly string[],
   variables: Variables,
 ): Promise<number> {
-  const child = spawnCommand([program, ...args], { ...process.env, ...variables })
+  let child: Bun.Subprocess | undefined
   // A terminal sends its signals to the command as well.
   const isAtTerminal = hasControllingTerminal()
   const pass = (signal: NodeJS.Signals) => {
-    if (signal === 'SIGTERM' || !isAtTerminal) child.kill(signal)
+    if (signal === 'SIGTERM' || !isAtTerminal) child?.kill(signal)
   }
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  // Before the command begins, which may answer at once to be signalled.
   for (const signal of signals) process.on(signal, pass)
   try {
+    child = spawnCommand([program, ...args], { ...process.env, ...variables })
     const exitCode = await child.exited
     const { signalCode } = child
     return typeof signalCode === 'string' ? BY_SIGNAL + constants.signals[signalCode] : exitCode
