@@ -1,6 +1,8 @@
 import { SatchelError, quoted } from '../value/error'
 import { keyOf, requireIdText } from '../value/key'
 import { type WireObject, requireWireObject, setOwn } from '../value/value'
+import { propertyAt } from '../value/property'
+import { parseTable } from '../value/schema'
 import type { Table } from '../store/tables'
 
 /**
@@ -20,7 +22,7 @@ export interface Draft {
 
 /**
  * Reads one object of a request. `position` is its place in the array, `text` its canonical text where
- * that is known. Throws `UNPROCESSABLE`.
+ * that is known. Throws `UNPROCESSABLE`, also for a value in a property that the table declares `Y.Doc`.
  */
 export function draftOf(
   table: Table,
@@ -30,6 +32,7 @@ export function draftOf(
 ): Draft {
   const path = position === undefined ? '' : `[${position}]`
   const object = requireWireObject(value, path)
+  requireNoText(table, object, position)
   const realmId = object['realmId']
   const owner = object['owner']
   return {
@@ -40,6 +43,26 @@ export function draftOf(
     owner: owner === undefined || owner === null ? owner : requireIdText(owner, 'owner'),
   }
 }
+
+/** Any value there, null too, makes every sync of a client with `y-dexie` that gets the object fail. */
+function requireNoText(table: Table, object: WireObject, position: number | undefined): void {
+  for (const path of textPathsOf(table)) {
+    if (propertyAt(object, path) === undefined) continue
+    const place = position === undefined ? path : `[${position}].${path}`
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `${quoted(place)} is declared Y.Doc in the schema of ${quoted(table.name)}: its text is not a value of the object, leave the property out`,
+      { reason: path },
+    )
+  }
+}
+
+/** The `Y.Doc` properties of a stores text. Clients teach keys only, so it is that of an administrator. */
+function textPathsOf({ name, stores }: Table): readonly string[] {
+  return stores.includes(': Y.Doc') ? parseTable(name, stores).yProps : NONE
+}
+
+const NONE: readonly string[] = []
 
 /** The draft with these properties set. Properties that were absent are appended to the text. */
 export function withFields(draft: Draft, fields: Readonly<Record<string, unknown>>): Draft {

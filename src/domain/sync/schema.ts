@@ -159,7 +159,8 @@ async function learn(tx: WriteTx, name: string, declared: DeclaredTable): Promis
 function keyOf(name: string, { primaryKey, generated }: DeclaredTable) {
   if (primaryKey === undefined) return undefined
   try {
-    return parseTable(name, generated ? `@${primaryKey}` : primaryKey)
+    // One client's `Y.Doc` must not keep the values of others out.
+    return { ...parseTable(name, generated ? `@${primaryKey}` : primaryKey), yProps: [] }
   } catch {
     return undefined
   }
