@@ -37,7 +37,8 @@ async function run(cwd: string, ...command: string[]): Promise<string> {
     child.stdout.text(),
     child.stderr.text(),
   ])
-  const output = stdout + stderr
+  // Runners colour what they print where CI is set.
+  const output = Bun.stripANSI(stdout + stderr)
   expect({ exitCode, output: exitCode === 0 ? '' : output }).toEqual({ exitCode: 0, output: '' })
   return output
 }
