@@ -110,7 +110,7 @@ export function describeErasure(openStore: OpenStore): void {
         const found: number[][] = []
         for (const n of keys.keys()) {
           const lookup = { index, keys: [Uint8Array.of(200, n)] }
-          found.push([...(await tx.objects.locate(table, 0, { lookup }, 10))!])
+          found.push([...(await tx.objects.locate(table, 0, { lookup }, 10))])
         }
         return { rows: rows.map(({ seq }) => [seq]), found }
       })
