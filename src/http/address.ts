@@ -1,4 +1,4 @@
-import { isDatabaseName } from '../domain/database/name'
+import { isDatabaseName } from '../domain/value/database-name'
 import { SatchelError } from '../domain/value/error'
 import type { Call } from './call'
 

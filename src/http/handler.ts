@@ -1,5 +1,5 @@
 import type { Server } from 'bun'
-import { isDatabaseName } from '../domain/database/name'
+import { isDatabaseName } from '../domain/value/database-name'
 import type { Awaitable } from '../domain/store/records'
 import type { SocketOwner } from '../sync/session'
 import { isIPv4, isIPv6, networkOf, type Networks } from '../net/networks'

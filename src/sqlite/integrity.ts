@@ -6,7 +6,7 @@ import type {
   IntegrityWriter,
   Meanings,
 } from '../domain/store/integrity'
-import { textsOf } from '../domain/user/query'
+import { textsOf } from '../domain/store/users'
 import type { TxContext, WriteContext } from './context'
 import { checkHeads } from './heads'
 import { fact } from './memo'

@@ -1,8 +1,13 @@
 import type { TxContext, WriteContext } from './context'
 import { fact, note } from './memo'
 import { countUsers, listUsers, sumOfUser, toUser, USER_COLUMNS, type UserRow } from './user-list'
-import type { UserReader, UserWriter, User, UserFields } from '../domain/store/users'
-import { textsOf } from '../domain/user/query'
+import {
+  type UserReader,
+  type UserWriter,
+  type User,
+  type UserFields,
+  textsOf,
+} from '../domain/store/users'
 import { damaged } from './sum'
 
 export function userReader(context: TxContext): UserReader {

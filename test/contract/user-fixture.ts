@@ -7,7 +7,7 @@ import type {
   User,
   UserFields,
 } from '../../src/domain/store/users'
-import { textsOf } from '../../src/domain/user/query'
+import { textsOf } from '../../src/domain/store/users'
 
 export function user(id: string, fields: Partial<UserFields> = {}): UserFields {
   return {

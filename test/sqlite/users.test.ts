@@ -7,7 +7,7 @@ import type {
   User,
   UserFields,
 } from '../../src/domain/store/users'
-import { textsOf } from '../../src/domain/user/query'
+import { textsOf } from '../../src/domain/store/users'
 
 const CROWD = 19_000
 const LIMIT = 10

@@ -1,7 +1,7 @@
 import { type Door, DOORS } from '../../domain/access/door'
 import type { ViewName } from '../../domain/access/view'
 import { offloadWith } from '../../domain/blob/offload'
-import { isDatabaseName } from '../../domain/database/name'
+import { isDatabaseName } from '../../domain/value/database-name'
 import { aborted } from '../../domain/value/error'
 import { parseFilters } from '../../domain/object/filter'
 import { listObjects } from '../../domain/object/list'

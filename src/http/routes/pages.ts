@@ -1,5 +1,5 @@
 import { Elysia, NotFoundError } from 'elysia'
-import { isDatabaseName } from '../../domain/database/name'
+import { isDatabaseName } from '../../domain/value/database-name'
 import { SatchelError } from '../../domain/value/error'
 import { isLoopbackHost } from '../../domain/value/web-address'
 import { isLoopback } from '../../net/networks'

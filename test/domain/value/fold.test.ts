@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { foldText } from '../../../src/domain/value/fold'
-import { textsOf } from '../../../src/domain/user/query'
+import { textsOf } from '../../../src/domain/store/users'
 
 describe('a folded text', () => {
   test.each([

@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from '../value/error'
+import { SatchelError, quoted } from './error'
 
 /** First path segments that no database may take (design.md §2). */
 const RESERVED = new Set(
