@@ -16,34 +16,43 @@ export function membershipReader(context: TxContext): MembershipReader {
       .prepare<MembershipRow>(`${SELECT} ${rest}`)
       .all(...values)
       .map(membershipIn)
+  const noteSubject = (userId: string | null, email: string | null) => {
+    if (userId !== null) note(context, 'subject', userId)
+    if (email !== null) note(context, 'subject', email)
+  }
   return {
-    ofUser(userId, limit = -1) {
+    ofUser(userId, limit) {
       note(context, 'subject', userId)
       return list('WHERE user_id = ? ORDER BY realm, source LIMIT ?', userId, limit)
     },
-    ofUserIn(userId, realm) {
-      note(context, 'subject', userId)
-      return bySource(list('WHERE user_id = ? AND realm = ?', userId, realm))
+    ofSubject(userId, email) {
+      noteSubject(userId, email)
+      const own =
+        userId === null ? [] : list('WHERE user_id = ? AND accepted = 0 ORDER BY realm', userId)
+      const addressed = email === null ? [] : list('WHERE email = ? AND user_id IS NULL', email)
+      return {
+        accepted: userId === null ? [] : acceptedOf(context, userId),
+        open: [...own, ...addressed],
+      }
     },
-    acceptedOf(userId) {
-      note(context, 'subject', userId)
-      return acceptedOf(context, userId)
+    ofSubjectIn(userId, email, realm) {
+      noteSubject(userId, email)
+      const own = userId === null ? [] : list('WHERE user_id = ? AND realm = ?', userId, realm)
+      const addressed =
+        email === null
+          ? []
+          : list('WHERE email = ? AND realm = ? AND user_id IS NULL', email, realm)
+      return [...bySource(own), ...bySource(addressed)]
     },
-    openOf(userId) {
-      note(context, 'subject', userId)
-      return list('WHERE user_id = ? AND accepted = 0 ORDER BY realm', userId)
-    },
-    ofEmail(email) {
-      note(context, 'subject', email)
-      return list('WHERE email = ? AND user_id IS NULL', email)
-    },
-    ofEmailIn(email, realm) {
-      note(context, 'subject', email)
-      return bySource(list('WHERE email = ? AND realm = ? AND user_id IS NULL', email, realm))
-    },
-    ofRealm(realm, limit = -1) {
+    ofRealm(realm, after, limit, onlyAccepted = false) {
       note(context, 'members', realm)
-      return list('WHERE realm = ? ORDER BY source LIMIT ?', realm, limit)
+      const which = onlyAccepted ? 'AND accepted = 1 ' : ''
+      return list(
+        `WHERE realm = ? AND source > ? ${which}ORDER BY source LIMIT ?`,
+        realm,
+        after,
+        limit,
+      )
     },
     nextRights(realm, accepted, after) {
       note(context, 'members', realm)
@@ -71,15 +80,6 @@ export function membershipReader(context: TxContext): MembershipReader {
         // A client keeps its copy of a row of which nothing sound is known.
         return row !== null && isSound('former_memberships', row)
       })
-    },
-    membersOf(realm, after, limit) {
-      note(context, 'members', realm)
-      return list(
-        'WHERE realm = ? AND source > ? AND accepted = 1 ORDER BY source LIMIT ?',
-        realm,
-        after,
-        limit,
-      )
     },
   }
 }

@@ -94,8 +94,8 @@ export function describeCommits(openStore: OpenStore): void {
       await database.write(async (tx) => {
         const { ref: realm } = await tx.realms.ensure('rlm-a')
         expect(realm).toBe(REALM)
-        await tx.memberships.put(membership('members:bob', { userId: 'bob', email: 'b@x.org' }))
-        await tx.memberships.put(membership('members:invited', { email: 'invited@x.org' }))
+        tx.memberships.put(membership('members:bob', { userId: 'bob', email: 'b@x.org' }))
+        tx.memberships.put(membership('members:invited', { email: 'invited@x.org' }))
         await tx.users.put(user('bob'))
       })
       const before = await database.read((tx) => tx.revision())
@@ -151,7 +151,7 @@ export function describeCommits(openStore: OpenStore): void {
       using heard = listen(database)
       await database.write(async (tx) => {
         await tx.objects.put(members, [fresh('bob', { realm: REALM })], NOW)
-        await tx.memberships.put(structuredClone(bobs))
+        tx.memberships.put(structuredClone(bobs))
       })
       expect(heard.units).toMatchObject([{ realms: [REALM], tables: ['members'], subjects: [] }])
       await database.write((tx) => tx.memberships.put(bobs))

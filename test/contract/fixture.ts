@@ -66,7 +66,7 @@ export async function memoryOf(database: Database): Promise<() => Promise<boolea
         await tx.origins.list()
         await tx.clients.list()
         await tx.users.find('alice')
-        await tx.memberships.acceptedOf('alice')
+        tx.memberships.ofSubject('alice', null)
         await tx.logins.isRevoked('one')
       }),
     )

@@ -91,7 +91,7 @@ export function describeIntegrity(openStore: OpenStore): void {
       ])
       expect(await faultsOf(database, NOTHING, true)).toEqual([])
       expect(await faultsOf(database, NOTHING)).toEqual([])
-      expect(await database.read(async (tx) => tx.memberships.ofUser('alice'))).toEqual([])
+      expect(await database.read(async (tx) => tx.memberships.ofUser('alice', 100))).toEqual([])
     })
 
     test('is not given to objects that contradict themselves', async () => {

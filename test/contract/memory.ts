@@ -222,7 +222,7 @@ export function describeMemory(openStore: OpenStore): void {
       await database.write(async (tx) => {
         await tx.realms.ensure('rlm-a')
         await tx.users.put(user('bob'))
-        await tx.memberships.put(membership('members:bob', 'bob'))
+        tx.memberships.put(membership('members:bob', 'bob'))
         await putRow('roles', '["rlm-public","boss"]')(tx)
         await declare(tx, 'there', '@id, title')
       })
@@ -248,8 +248,7 @@ export function describeMemory(openStore: OpenStore): void {
           loads += 1
           await tx.users.find('bob')
           await tx.realms.find('bob')
-          await tx.memberships.acceptedOf('bob')
-          await tx.memberships.ofEmail('bob@example.com')
+          tx.memberships.ofSubject('bob', 'bob@example.com')
           const roles = await requireTable(tx, 'roles')
           await tx.objects.realmsWith(roles, new Set([1]))
           await tx.objects.find(roles, '["rlm-public","boss"]')
@@ -305,32 +304,32 @@ const CHANGES: readonly [
   ['revoked logins', (tx) => tx.logins.isRevoked('l'), (tx) => tx.logins.revoke('l', NOW)],
   [
     'memberships of a user',
-    (tx) => tx.memberships.acceptedOf('bob'),
+    (tx) => tx.memberships.ofSubject('bob', null),
     (tx) => tx.memberships.removeOfRealm(1),
   ],
   [
     'memberships of a user, one by one',
-    (tx) => tx.memberships.ofUserIn('bob', 1),
+    (tx) => tx.memberships.ofSubjectIn('bob', null, 1),
     (tx) => tx.memberships.remove('members:bob'),
   ],
   [
     'a membership that goes to another user',
-    (tx) => tx.memberships.ofUser('bob'),
+    (tx) => tx.memberships.ofUser('bob', 100),
     (tx) => tx.memberships.put(membership('members:bob', 'carol')),
   ],
   [
     'open memberships',
-    (tx) => tx.memberships.openOf('bob'),
+    (tx) => tx.memberships.ofSubject('bob', null),
     (tx) => tx.memberships.put({ ...membership('members:bob', 'bob'), accepted: false }),
   ],
   [
     'invitations to an address',
-    (tx) => tx.memberships.ofEmail('b@example.com'),
+    (tx) => tx.memberships.ofSubject(null, 'b@example.com'),
     (tx) => tx.memberships.put({ ...membership('members:b', null), email: 'b@example.com' }),
   ],
   [
     'members of a realm',
-    (tx) => tx.memberships.membersOf(1, '', 9),
+    (tx) => tx.memberships.ofRealm(1, '', 9, true),
     (tx) => tx.memberships.put(membership('members:new', 'carol')),
   ],
   ['a realm', (tx) => tx.realms.find('rlm-b'), (tx) => tx.realms.ensure('rlm-b')],

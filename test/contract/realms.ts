@@ -120,19 +120,28 @@ export function describeRealms(openStore: OpenStore): void {
         permissions: { manage: '*' },
       })
       await database.write(async (tx) => {
-        for (const one of [alices, bobs, seventh, owners]) await tx.memberships.put(one)
+        for (const one of [alices, bobs, seventh, owners]) tx.memberships.put(one)
       })
       await inEveryLife(fixture, (again) =>
         again.read(async ({ memberships: reader }) => {
-          expect(sorted(await reader.ofUser('alice'))).toEqual([alices, owners])
-          expect(await reader.ofUser('bob@example.com')).toEqual([])
-          expect(await reader.ofEmail('bob@example.com')).toEqual([bobs])
-          expect(await reader.ofEmail('alice@example.com')).toEqual([])
-          expect(await reader.ofEmailIn('bob@example.com', PUBLIC_REALM_REF)).toEqual([bobs])
-          expect(await reader.ofEmailIn('bob@example.com', 7)).toEqual([])
-          expect(await reader.ofEmailIn('alice@example.com', PUBLIC_REALM_REF)).toEqual([])
-          expect(sorted(await reader.ofRealm(PUBLIC_REALM_REF))).toEqual([alices, bobs, owners])
-          expect(await reader.ofRealm(7)).toEqual([seventh])
+          expect(sorted(reader.ofUser('alice', 100))).toEqual([alices, owners])
+          expect(reader.ofUser('bob@example.com', 100)).toEqual([])
+          const { permissions, roles } = owners
+          expect(reader.ofSubject('alice', 'bob@example.com')).toEqual({
+            accepted: [{ realm: owners.realm, permissions, roles }],
+            open: [alices, bobs],
+          })
+          expect(reader.ofSubject(null, 'alice@example.com')).toEqual({ accepted: [], open: [] })
+          expect(reader.ofSubject('bob@example.com', null)).toEqual({ accepted: [], open: [] })
+          expect(reader.ofSubjectIn(null, 'bob@example.com', PUBLIC_REALM_REF)).toEqual([bobs])
+          expect(reader.ofSubjectIn('alice', 'bob@example.com', PUBLIC_REALM_REF)).toEqual([
+            ...sorted([alices, owners]),
+            bobs,
+          ])
+          expect(reader.ofSubjectIn(null, 'bob@example.com', 7)).toEqual([])
+          expect(reader.ofSubjectIn(null, 'alice@example.com', PUBLIC_REALM_REF)).toEqual([])
+          expect(sorted(reader.ofRealm(PUBLIC_REALM_REF, '', 100))).toEqual([alices, bobs, owners])
+          expect(reader.ofRealm(7, '', 100)).toEqual([seventh])
         }),
       )
     })
@@ -148,7 +157,7 @@ export function describeRealms(openStore: OpenStore): void {
         }),
       )
       await database.write(async (tx) => {
-        for (const row of rows) await tx.memberships.put(row)
+        for (const row of rows) tx.memberships.put(row)
       })
       const inOrder = rows.toSorted((a, b) => a.realm - b.realm || (a.source < b.source ? -1 : 1))
       const third = inOrder.filter(({ realm }) => realm === 3)
@@ -158,18 +167,20 @@ export function describeRealms(openStore: OpenStore): void {
       expect(hers.length).toBeGreaterThan(4)
       await inEveryLife(fixture, (again) =>
         again.read(async ({ memberships: reader }) => {
-          expect(await reader.ofUser('alice')).toEqual(hers)
-          expect(await reader.ofUser('alice', 4)).toEqual(hers.slice(0, 4))
-          expect(await reader.ofUserIn('alice', 3)).toEqual(hers.filter(({ realm }) => realm === 3))
-          expect(await reader.ofUserIn('bob', 3)).toEqual([])
-          expect(await reader.ofRealm(3)).toEqual(third)
-          expect(await reader.ofRealm(3, 5)).toEqual(third.slice(0, 5))
-          expect(await reader.membersOf(3, '', 100)).toEqual(members)
-          expect(await reader.membersOf(3, '', 4)).toEqual(members.slice(0, 4))
+          expect(reader.ofUser('alice', 100)).toEqual(hers)
+          expect(reader.ofUser('alice', 4)).toEqual(hers.slice(0, 4))
+          expect(reader.ofSubjectIn('alice', null, 3)).toEqual(
+            hers.filter(({ realm }) => realm === 3),
+          )
+          expect(reader.ofSubjectIn('bob', null, 3)).toEqual([])
+          expect(reader.ofRealm(3, '', 100)).toEqual(third)
+          expect(reader.ofRealm(3, '', 5)).toEqual(third.slice(0, 5))
+          expect(reader.ofRealm(3, '', 100, true)).toEqual(members)
+          expect(reader.ofRealm(3, '', 4, true)).toEqual(members.slice(0, 4))
           const after = members[3]?.source ?? ''
-          expect(await reader.membersOf(3, after, 2)).toEqual(members.slice(4, 6))
-          expect(await reader.membersOf(3, members.at(-1)?.source ?? '', 2)).toEqual([])
-          expect(await reader.membersOf(7, '', 2)).toEqual([])
+          expect(reader.ofRealm(3, after, 2, true)).toEqual(members.slice(4, 6))
+          expect(reader.ofRealm(3, members.at(-1)?.source ?? '', 2, true)).toEqual([])
+          expect(reader.ofRealm(7, '', 2, true)).toEqual([])
         }),
       )
     })
@@ -191,7 +202,7 @@ export function describeRealms(openStore: OpenStore): void {
         }),
       )
       await database.write(async (tx) => {
-        for (const row of rows) await tx.memberships.put(row)
+        for (const row of rows) tx.memberships.put(row)
       })
       const expected = (realm: number, accepted: boolean) =>
         new Set(
@@ -209,7 +220,7 @@ export function describeRealms(openStore: OpenStore): void {
           ] as const) {
             const found: string[] = []
             for (let after = ''; ;) {
-              const rights = await reader.nextRights(realm, accepted, after)
+              const rights = reader.nextRights(realm, accepted, after)
               if (rights === undefined) break
               found.push(JSON.stringify([rights.permissions, rights.roles]))
               after = rights.place
@@ -230,13 +241,17 @@ export function describeRealms(openStore: OpenStore): void {
       await database.write((tx) => tx.memberships.put(accepted))
       await database.write((tx) => tx.memberships.put(membership('members:2', { userId: 'b' })))
       await database.write((tx) => tx.memberships.put(membership('members:3', { realm: 7 })))
-      expect(await database.read((tx) => tx.memberships.ofEmail('a@example.com'))).toEqual([])
-      expect(await database.read((tx) => tx.memberships.ofUser('a'))).toEqual([accepted])
+      expect(
+        await database.read((tx) => tx.memberships.ofSubject(null, 'a@example.com').open),
+      ).toEqual([])
+      expect(await database.read((tx) => tx.memberships.ofUser('a', 100))).toEqual([accepted])
       await database.write((tx) => tx.memberships.remove('members:1'))
-      expect(await database.read((tx) => tx.memberships.ofUser('a'))).toEqual([])
+      expect(await database.read((tx) => tx.memberships.ofUser('a', 100))).toEqual([])
       await database.write((tx) => tx.memberships.removeOfRealm(PUBLIC_REALM_REF))
-      expect(await database.read((tx) => tx.memberships.ofRealm(PUBLIC_REALM_REF))).toEqual([])
-      expect(await database.read((tx) => tx.memberships.ofRealm(7))).toHaveLength(1)
+      expect(
+        await database.read((tx) => tx.memberships.ofRealm(PUBLIC_REALM_REF, '', 100)),
+      ).toEqual([])
+      expect(await database.read((tx) => tx.memberships.ofRealm(7, '', 100))).toHaveLength(1)
     })
 
     test('are remembered by key for the user or address whose they were, with the history', async () => {
@@ -245,7 +260,7 @@ export function describeRealms(openStore: OpenStore): void {
       const realm = await ensureRealm(database, 'rlm-a')
       const put = (...given: readonly Membership[]) =>
         database.write(async (tx) => {
-          for (const one of given) await tx.memberships.put(one)
+          for (const one of given) tx.memberships.put(one)
         })
       const own = { userId: 'a', realm }
       const address = { email: 'a@example.com', realm }
@@ -261,7 +276,7 @@ export function describeRealms(openStore: OpenStore): void {
         of.read(async (tx) => {
           const keys: string[] = []
           for (const key of ['1', '2', '3', '4', '5', '6']) {
-            if (await tx.memberships.wasOwn(id, email, key)) keys.push(key)
+            if (tx.memberships.wasOwn(id, email, key)) keys.push(key)
           }
           return keys
         })
@@ -273,8 +288,8 @@ export function describeRealms(openStore: OpenStore): void {
         membership('members:3', { userId: 'a', email: 'a@example.com', realm }),
       )
       const lost = await database.write(async (tx) => {
-        for (const source of ['members:4', 'realms:5']) await tx.memberships.remove(source)
-        await tx.memberships.removeOfRealm(7)
+        for (const source of ['members:4', 'realms:5']) tx.memberships.remove(source)
+        tx.memberships.removeOfRealm(7)
         return tx.unitRevision()
       })
       await inEveryLife(fixture, async (again) => {
@@ -298,8 +313,8 @@ export function describeRealms(openStore: OpenStore): void {
       expect(await reopened.read((tx) => tx.runs.oldest())).toBe(lost)
       for (const key of ['3', '4']) {
         await reopened.write(async (tx) => {
-          await tx.memberships.put(membership(`members:${key}`, own))
-          await tx.memberships.remove(`members:${key}`)
+          tx.memberships.put(membership(`members:${key}`, own))
+          tx.memberships.remove(`members:${key}`)
         })
       }
       expect(await forget('a', 2)).toBe(2)

@@ -82,7 +82,7 @@ async function fill(database: Database): Promise<void> {
         const { ref: realm, id } = await tx.realms.ensure(`rlm${n}`)
         const rights = { permissions: {}, roles: ['writer'] }
         const member = { email: null, accepted: true, rejected: false, ...rights }
-        await tx.memberships.put({ source: `members:${n}`, realm, userId: 'alice', ...member })
+        tx.memberships.put({ source: `members:${n}`, realm, userId: 'alice', ...member })
         if (n % 100 === 0) await tx.objects.put(roles, [role(id, realm)], NOW)
         if (n % (REALMS / OBJECTS) === 0)
           await tx.objects.put(table, [fresh(`k${n}`, { realm })], NOW)

@@ -146,8 +146,8 @@ async function setup() {
       })
       const rights = { accepted: true, rejected: false, permissions: {}, roles: [] }
       const member = { source: 'members:mmb1', realm: ref, email: null, ...rights }
-      await tx.memberships.put({ ...member, userId: 'eve' })
-      await tx.memberships.remove(member.source)
+      tx.memberships.put({ ...member, userId: 'eve' })
+      tx.memberships.remove(member.source)
       const blob = { id: 'pic', hash: 'hash', size: 3, type: 'image/png', created: 1 }
       await tx.blobs.put(blob, ref)
       await tx.blobs.placeContent('hash', 'here')

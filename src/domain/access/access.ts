@@ -70,19 +70,17 @@ async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
   const own = subject === null ? undefined : await tx.realms.find(subject)
   if (subject === null) return accessIn({ subject, email, ownRealm: null, pending }, realms, [])
   if (own !== undefined) realms.set(own.ref, [FULL])
-  const accepted = await tx.memberships.acceptedOf(subject)
+  const { accepted, open } = tx.memberships.ofSubject(subject, email)
   const permissions = await permissionsOfEach(tx, accepted)
   for (const [position, { realm }] of accepted.entries()) {
     const sets = permissions[position] ?? []
     const others = realms.get(realm)
     realms.set(realm, others === undefined || others.length === 0 ? sets : [...others, ...sets])
   }
-  const open = await tx.memberships.openOf(subject)
-  const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
-  for (const { realm, source } of [...open, ...addressed]) {
+  for (const { realm, source } of open) {
     pending.set(realm, (pending.get(realm) ?? new Set()).add(keyIn(source)))
   }
-  const inPublic = await tx.memberships.ofUserIn(subject, PUBLIC_REALM_REF)
+  const inPublic = tx.memberships.ofSubjectIn(subject, null, PUBLIC_REALM_REF)
   const publicRows = inPublic.map(({ source }) => keyIn(source))
   return accessIn({ subject, email, ownRealm: own?.ref ?? null, pending }, realms, publicRows)
 }
@@ -132,9 +130,7 @@ export function unitAccess(access: Access): UnitAccess {
 export async function followRealm(tx: ReadTx, access: UnitAccess, realm: RealmRef): Promise<void> {
   const { subject, email } = access
   if (subject === null) return
-  const memberships = await tx.memberships.ofUserIn(subject, realm)
-  const addressed = email === null ? [] : await tx.memberships.ofEmailIn(email, realm)
-  const here = [...memberships, ...addressed]
+  const here = tx.memberships.ofSubjectIn(subject, email, realm)
   const accepted = here.filter((membership) => membership.accepted)
   const waiting = here.filter((membership) => !membership.accepted)
   const sets = (await permissionsOfEach(tx, accepted)).flat()

@@ -237,11 +237,8 @@ async function membersIn(
   { subject, email }: Actor,
   realm: Realm,
 ): Promise<ExplainedMember[]> {
-  const own = await tx.memberships.ofUserIn(subject ?? '', realm.ref)
-  const addressed = email === null ? [] : await tx.memberships.ofEmailIn(email, realm.ref)
-  return await Promise.all(
-    [...own, ...addressed].map((membership) => describeMember(tx, membership, realm)),
-  )
+  const memberships = tx.memberships.ofSubjectIn(subject, email, realm.ref)
+  return await Promise.all(memberships.map((membership) => describeMember(tx, membership, realm)))
 }
 
 async function describeMember(

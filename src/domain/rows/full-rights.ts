@@ -18,7 +18,7 @@ export async function keepingFullRights(
   const { tx } = writing
   if (!(await hasHolder(tx, realm))) return change()
   await change()
-  const isEmpty = (await tx.memberships.nextRights(realm, true, '')) === undefined
+  const isEmpty = tx.memberships.nextRights(realm, true, '') === undefined
   if (isEmpty || (await hasHolder(tx, realm))) return
   throw new SatchelError(
     'CONFLICT',
@@ -51,7 +51,7 @@ async function* rightsIn(
   accepted: boolean,
 ): AsyncGenerator<SharedRights> {
   for (let after = ''; ;) {
-    const rights = await tx.memberships.nextRights(realm, accepted, after)
+    const rights = tx.memberships.nextRights(realm, accepted, after)
     if (rights === undefined) return
     yield rights
     after = rights.place

@@ -59,7 +59,7 @@ export const MEMBER_RULES: RowRules = {
     tx.memberships.put(membershipOf(draft.object, `members:${key}`, realm.ref)),
 
   async remove({ tx }, previous) {
-    await tx.memberships.remove(`members:${previous.key}`)
+    tx.memberships.remove(`members:${previous.key}`)
     return false
   },
 
@@ -219,12 +219,7 @@ async function requireFewRows(
 ): Promise<void> {
   const own = `members:${key}`
   const { userId, email } = membershipOf(draft.object, own, ref)
-  const rows =
-    userId !== null
-      ? await tx.memberships.ofUserIn(userId, ref)
-      : email !== null
-        ? await tx.memberships.ofEmailIn(email, ref)
-        : []
+  const rows = tx.memberships.ofSubjectIn(userId, userId === null ? email : null, ref)
   const others = rows.filter(({ source }) => source !== own && !source.startsWith(OWNERSHIP))
   if (others.length < MOST_ROWS) return
   throw new SatchelError(

@@ -54,7 +54,7 @@ function withoutRejection(row: WireObject): WireObject {
  * §5.5).
  */
 export async function requireOwnerRow(tx: ReadTx, realm: RealmRef, userId: string): Promise<void> {
-  const rows = await tx.memberships.ofUserIn(userId, realm)
+  const rows = tx.memberships.ofSubjectIn(userId, null, realm)
   const isOwner = rows.some(({ source }) => source.startsWith(OWNERSHIP))
   if (!isOwner || (await isAcceptedIn(tx, realm, userId))) return
   throw new SatchelError(
@@ -105,7 +105,7 @@ export function ownershipOf(key: string, realm: RealmRef, owner: string): Member
 }
 
 async function isAcceptedIn(tx: ReadTx, realm: RealmRef, userId: string): Promise<boolean> {
-  const rows = await tx.memberships.ofUserIn(userId, realm)
+  const rows = tx.memberships.ofSubjectIn(userId, null, realm)
   return rows.some(({ source, accepted }) => accepted && !source.startsWith(OWNERSHIP))
 }
 
@@ -115,7 +115,7 @@ async function findInvitation(
   realm: RealmRef,
   email: string,
 ): Promise<StoredObject | undefined> {
-  const [found] = await tx.memberships.ofEmailIn(email, realm)
+  const [found] = tx.memberships.ofSubjectIn(null, email, realm)
   return found && tx.objects.find(table, found.source.slice('members:'.length))
 }
 

@@ -59,7 +59,7 @@ export const REALM_RULES: RowRules = {
 
   /** From this commit nothing of the realm is visible; a job erases what it holds. */
   async remove({ tx, now }, previous) {
-    await tx.memberships.removeOfRealm(previous.realm)
+    tx.memberships.removeOfRealm(previous.realm)
     await tx.realms.markErasing(previous.realm)
     await startJob(tx, 'erase', { realm: previous.realm }, now)
     return true
@@ -113,7 +113,7 @@ async function requireOwnerChange(writing: Writing, { realm, owner }: Placement)
   if (!hasFullRights(heldIn(writing, realm.ref))) {
     throw refuse('owner', 'changing the "owner" of a realm needs full rights in it')
   }
-  const rows = owner === null ? [] : await writing.tx.memberships.ofUserIn(owner, realm.ref)
+  const rows = writing.tx.memberships.ofSubjectIn(owner, null, realm.ref)
   if (rows.some(({ accepted }) => accepted)) return
   throw refuse('owner', 'a realm can only be given to an accepted member of it')
 }

@@ -83,7 +83,7 @@ async function leaveRealms(
 ): Promise<boolean> {
   const end = performance.now() + UNIT_MS
   for (let left = 0; ;) {
-    const memberships = await tx.memberships.ofUser(userId, BATCH)
+    const memberships = tx.memberships.ofUser(userId, BATCH)
     if (memberships.length === 0) return forgetFormerRows(tx, addresses, end)
     for (const realm of new Set(memberships.map((membership) => membership.realm))) {
       // One at least, so that a user of one realm is gone at once on a slow machine too.
@@ -101,7 +101,7 @@ async function forgetFormerRows(
   end: number,
 ): Promise<boolean> {
   for (const subject of subjects) {
-    while ((await tx.memberships.forgetFormer(subject, BATCH)) === BATCH) {
+    while (tx.memberships.forgetFormer(subject, BATCH) === BATCH) {
       if (performance.now() > end) return false
     }
   }
@@ -127,7 +127,7 @@ export async function handOver(
   { isLooking, after }: HandOver,
   now: number,
 ): Promise<HandOver | undefined> {
-  const members = await tx.memberships.membersOf(realm, after, BATCH)
+  const members = tx.memberships.ofRealm(realm, after, BATCH, true)
   const end = members.length < BATCH ? undefined : members.at(-1)?.source
   if (isLooking) {
     if (await isAnyFull(tx, members)) return undefined
@@ -139,7 +139,7 @@ export async function handOver(
     const permissions = { ...membership.permissions, ...FULL }
     const row = await rowOf(tx, table, membership)
     if (row !== undefined) await rewrite(tx, table, row, { permissions }, now)
-    await tx.memberships.put({ ...membership, permissions })
+    tx.memberships.put({ ...membership, permissions })
   }
   return end === undefined ? undefined : { isLooking, after: end }
 }
@@ -150,16 +150,16 @@ async function leaveRealm(
   realm: RealmRef,
   now: number,
 ): Promise<void> {
-  const own = await tx.memberships.ofUserIn(userId, realm)
+  const own = tx.memberships.ofSubjectIn(userId, null, realm)
   const hadFullRights = await isAnyFull(
     tx,
     own.filter(({ accepted }) => accepted),
   )
-  for (const { source } of own) await tx.memberships.remove(source)
+  for (const { source } of own) tx.memberships.remove(source)
   const isOwner = own.some(({ source }) => source.startsWith('realms:'))
   if (isOwner && (await isForsaken(tx, realm))) {
     // No other user could ever see it: it is as private as the private realm.
-    await tx.memberships.removeOfRealm(realm)
+    tx.memberships.removeOfRealm(realm)
     await tx.realms.markErasing(realm)
     await startJob(tx, 'erase', { realm }, now)
     return
@@ -173,7 +173,7 @@ async function leaveRealm(
 
 /** It has no member and no open invitation. */
 async function isForsaken(tx: WriteTx, realm: RealmRef): Promise<boolean> {
-  const rows = await tx.memberships.ofRealm(realm, BATCH)
+  const rows = tx.memberships.ofRealm(realm, '', BATCH)
   return rows.length < BATCH && rows.every(({ rejected }) => rejected)
 }
 

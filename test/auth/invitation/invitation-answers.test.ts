@@ -149,7 +149,7 @@ describe('accepting by the link', () => {
     expect(await server.titles(BOB)).toEqual(['Bread'])
     // The owner of the realm has a row as well.
     expect(await server.list(server.alice, 'members')).toHaveLength(2)
-    const { length } = await server.database.read((tx) => tx.memberships.ofUser(BOB))
+    const { length } = await server.database.read((tx) => tx.memberships.ofUser(BOB, 100))
     expect(length).toBe(1)
   })
 

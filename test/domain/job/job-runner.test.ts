@@ -85,7 +85,7 @@ describe('a step that read its job before another step finished it', () => {
     const stale = await database.write(async (tx) => {
       const { ref: realm } = await tx.realms.ensure('rlm-a')
       for (let n = 0; n < 120; n += 1) {
-        await tx.memberships.put({
+        tx.memberships.put({
           source: `members:m${n}`,
           realm,
           userId: `user${n}`,

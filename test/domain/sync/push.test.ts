@@ -379,7 +379,7 @@ describe('rights in a transaction', () => {
     )
     const ids = await database.read(async (tx) => {
       const found = await tx.realms.find('rlm-new')
-      const rows = await tx.memberships.ofRealm(found!.ref)
+      const rows = tx.memberships.ofRealm(found!.ref, '', 100)
       return rows.map(({ source }) => source)
     })
     expect(ids.toSorted()).toEqual(['members:mmb-me', 'realms:rlm-new'])
@@ -393,7 +393,7 @@ describe('rights in a transaction', () => {
     await put(database, 'cards', [card('a', {}, ...TEAM)])
     const id = await database.read(async (tx) => {
       const realm = await tx.realms.find('rlm-team')
-      const rows = await tx.memberships.ofUserIn('alice', realm!.ref)
+      const rows = tx.memberships.ofSubjectIn('alice', null, realm!.ref)
       return rows.map(({ source }) => source).find((source) => source.startsWith('members:'))!
     })
     const row = { ...own, keys: [id.slice('members:'.length)] }

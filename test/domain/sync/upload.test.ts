@@ -94,7 +94,7 @@ describe('an upload of anonymous work', () => {
     expect((await read(database, 'members', 'mmb-bob-x'))?.['userId']).toBeUndefined()
     const members = await database.read(async (tx) => {
       const found = await tx.realms.find('rlm-own')
-      return tx.memberships.ofRealm(found!.ref)
+      return tx.memberships.ofRealm(found!.ref, '', 100)
     })
     expect(members.map(({ source }) => source).toSorted()).toEqual([
       'members:mmb-bob-x',
