@@ -26,6 +26,9 @@ export function longestReach({ maxExpiresIn, maxNotBefore }: TokenLimits): numbe
   return Math.max((maxExpiresIn + maxNotBefore) * SECOND, 2 * DAY)
 }
 
+/** How many old rows of a kind one request forgets: more than it adds. */
+export const MOST_PRUNED = 1_000
+
 /** Limits against guessing codes and flooding mailboxes (promise 21). Always in force. */
 export interface OtpLimits {
   /** How long a code is valid, ms. */

@@ -47,7 +47,7 @@ export async function openSteadyClock(
   longest: number,
   report: ReportClock = () => undefined,
 ): Promise<SteadyClock & AsyncDisposable> {
-  const latest = await database.read((tx) => tx.time.latest())
+  const latest = await database.read((tx) => tx.latestTime())
   const behind = latest - clock.now()
   const isBelieved = behind > longest
   if (behind >= MINUTE) report(behind, isBelieved)
@@ -61,7 +61,7 @@ export async function openSteadyClock(
     const time = seen
     kept = time
     // When a full disk or a busy store refuses the write, the next one follows in a minute.
-    writing = database.write((tx) => tx.time.keep(time)).catch(() => undefined)
+    writing = database.write((tx) => raise(tx, time)).catch(() => undefined)
   }
 
   return {
@@ -85,7 +85,14 @@ export async function openSteadyClock(
 /** ms. A crash loses at most the last one. */
 
 /** Codes with a time in the future would stay valid, and count, until then. */
-async function beginAnew(tx: WriteTx, now: number): Promise<void> {
-  await tx.codes.prune(Number.MAX_SAFE_INTEGER)
-  await tx.time.reset(now)
+function beginAnew(tx: WriteTx, now: number): void {
+  while (tx.prune('codes', Number.MAX_SAFE_INTEGER, BATCH) === BATCH);
+  tx.setLatestTime(now)
+}
+
+const BATCH = 1_000
+
+/** Another process may have stored a later time. */
+function raise(tx: WriteTx, time: number): void {
+  if (time > tx.latestTime()) tx.setLatestTime(time)
 }

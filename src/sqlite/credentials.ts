@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, gt, lt, lte } from 'drizzle-orm'
+import { and, desc, eq, getTableColumns, gt, lte } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import type { Database } from 'bun:sqlite'
 import type { Connection } from './connection'
@@ -66,9 +66,6 @@ export function codeWriter(context: WriteContext): CodeWriter {
     removeOfSubject(subject) {
       ormOf(context.connection).delete(codes).where(eq(codes.subject, subject)).run()
     },
-    prune(before) {
-      ormOf(context.connection).delete(codes).where(lt(codes.expires, before)).run()
-    },
   }
 }
 
@@ -103,25 +100,14 @@ export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
     recordUse(hash, timeStamp, now) {
       ormOf(context.connection).insert(refreshUses).values({ hash, timeStamp, used: now }).run()
     },
-    removeOfClient(clientId) {
-      ormOf(context.connection)
-        .delete(refreshTokens)
-        .where(eq(refreshTokens.clientId, clientId))
-        .run()
-    },
-    removeOfUser(incarnation) {
-      ormOf(context.connection)
-        .delete(refreshTokens)
-        .where(eq(refreshTokens.user, incarnation))
-        .run()
-    },
-    removeOfLogin(login) {
-      ormOf(context.connection).delete(refreshTokens).where(eq(refreshTokens.login, login)).run()
-    },
-    prune(idleBefore, usedBefore) {
-      const orm = ormOf(context.connection)
-      orm.delete(refreshTokens).where(lt(refreshTokens.lastUsed, idleBefore)).run()
-      orm.delete(refreshUses).where(lt(refreshUses.used, usedBefore)).run()
+    removeOf(holder) {
+      const which =
+        'clientId' in holder
+          ? eq(refreshTokens.clientId, holder.clientId)
+          : 'user' in holder
+            ? eq(refreshTokens.user, holder.user)
+            : eq(refreshTokens.login, holder.login)
+      ormOf(context.connection).delete(refreshTokens).where(which).run()
     },
   }
 }
@@ -167,9 +153,6 @@ export function invitationWriter(context: WriteContext): InvitationWriter {
     },
     removeTo(email) {
       ormOf(context.connection).delete(invitations).where(eq(invitations.email, email)).run()
-    },
-    prune(before) {
-      ormOf(context.connection).delete(invitations).where(lt(invitations.expires, before)).run()
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { TxContext, WriteContext } from './context'
 import { fact, note } from './memo'
-import type { LoginReader, LoginWriter, TimeReader, TimeWriter } from '../domain/store/credentials'
+import type { LoginReader, LoginWriter } from '../domain/store/credentials'
 
 export function loginReader(context: TxContext): LoginReader {
   return {
@@ -25,29 +25,6 @@ export function loginWriter(context: WriteContext): LoginWriter {
       context.unit.touchRecords([`logins ${id}`], [fact('login', id)])
       const insert = 'INSERT INTO revoked_logins (id, expires) VALUES (?, ?) ON CONFLICT DO NOTHING'
       context.connection.prepare(insert).run(id, expires)
-    },
-    prune(before) {
-      context.connection.prepare('DELETE FROM spent_states WHERE expires < ?').run(before)
-      context.connection.prepare('DELETE FROM revoked_logins WHERE expires < ?').run(before)
-    },
-  }
-}
-
-export function timeReader(context: TxContext): TimeReader {
-  const select = 'SELECT latest_time AS time FROM database'
-  return {
-    latest: () => context.connection.prepare<{ time: number }>(select).get()!.time,
-  }
-}
-
-export function timeWriter(context: WriteContext): TimeWriter {
-  return {
-    ...timeReader(context),
-    keep(time) {
-      context.connection.prepare('UPDATE database SET latest_time = max(latest_time, ?)').run(time)
-    },
-    reset(time) {
-      context.connection.prepare('UPDATE database SET latest_time = ?').run(time)
     },
   }
 }

@@ -8,7 +8,6 @@ import type {
   CriteriaOperationReader,
   CriteriaOperationWriter,
   RunReader,
-  RunWriter,
   SyncClient,
   SyncClientReader,
   SyncClientWriter,
@@ -26,11 +25,7 @@ export function runReader({ committed, unit }: TxContext): RunReader {
   }
 }
 
-export function runWriter(context: WriteContext): RunWriter {
-  return { ...runReader(context), prune: (before, limit) => pruneHistory(context, before, limit) }
-}
-
-function pruneHistory(context: WriteContext, before: number, limit: number): number {
+export function pruneHistory(context: WriteContext, before: number, limit: number): number {
   const { connection, unit } = context
   const { group } = unit
   const tombstones = connection
@@ -182,18 +177,18 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
       connection.prepare('DELETE FROM applied WHERE subject = ?').run(subject)
       connection.prepare('DELETE FROM criteria_ops WHERE subject = ?').run(subject)
     },
-    prune(before, limit) {
-      const { connection } = context
-      const removed = connection
-        .prepare<{ number: number }>(
-          'DELETE FROM sync_clients WHERE number IN (SELECT number FROM sync_clients WHERE seen < ? LIMIT ?) RETURNING number',
-        )
-        .all(before, limit)
-      if (removed.length > 0) touchClient(context)
-      for (const { number } of removed) removeApplied(context, number)
-      return removed.length
-    },
   }
+}
+
+export function pruneClients(context: WriteContext, before: number, limit: number): number {
+  const removed = context.connection
+    .prepare<{ number: number }>(
+      'DELETE FROM sync_clients WHERE number IN (SELECT number FROM sync_clients WHERE seen < ? LIMIT ?) RETURNING number',
+    )
+    .all(before, limit)
+  if (removed.length > 0) touchClient(context)
+  for (const { number } of removed) removeApplied(context, number)
+  return removed.length
 }
 
 interface AppliedRecord extends Omit<AppliedTransaction, 'rejection'> {

@@ -3,7 +3,7 @@ import { blobReader, blobWriter } from './blobs'
 import type { Connection } from './connection'
 import { GuardedContext, type TxContext, type WriteContext } from './context'
 import { integrityReader, integrityWriter } from './integrity'
-import { loginReader, loginWriter, timeReader, timeWriter } from './logins'
+import { loginReader, loginWriter } from './logins'
 import { mailReader, mailWriter } from './mails'
 import { membershipReader, membershipWriter } from './memberships'
 import { ObjectWrites } from './object-writer'
@@ -19,6 +19,7 @@ import {
   recordWriter,
   SETTINGS,
 } from './records'
+import { PRUNERS } from './prune'
 import { fact, Facts, type Memory } from './memo'
 import type { Committed } from './state'
 import {
@@ -27,7 +28,6 @@ import {
   criteriaOperationReader,
   criteriaOperationWriter,
   runReader,
-  runWriter,
   syncClientReader,
   syncClientWriter,
 } from './sync'
@@ -35,12 +35,12 @@ import { TableReads, TableWrites } from './tables'
 import type { Group } from './group'
 import { runPart, type Unit } from './unit'
 import { userReader, userWriter } from './users'
-import type { Awaitable } from '../domain/store/records'
+import type { Awaitable, Prunable } from '../domain/store/records'
 
 /** Loaded on demand: its query builder takes longer to load than the rest of the engine. */
 const credentials = () => require('./credentials') as typeof import('./credentials')
 
-type Noun = Exclude<keyof ReadTx, 'revision' | 'remember'>
+type Noun = Exclude<keyof ReadTx, 'revision' | 'latestTime' | 'remember'>
 type Readers = Pick<ReadTx, Noun>
 type Writers = Pick<WriteTx, Noun>
 
@@ -61,7 +61,6 @@ const READERS: { readonly [N in Noun]: (context: TxContext) => Readers[N] } = {
   settings: (context) => recordReader(context, SETTINGS),
   providers: (context) => recordReader(context, PROVIDERS),
   logins: loginReader,
-  time: timeReader,
   jobs: (context) => recordReader(context, JOBS),
   runs: runReader,
   syncClients: syncClientReader,
@@ -87,9 +86,8 @@ const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } =
   settings: (context) => recordWriter(context, SETTINGS),
   providers: (context) => recordWriter(context, PROVIDERS),
   logins: loginWriter,
-  time: timeWriter,
   jobs: (context) => recordWriter(context, JOBS),
-  runs: runWriter,
+  runs: runReader,
   syncClients: syncClientWriter,
   applied: appliedWriter,
   criteriaOps: criteriaOperationWriter,
@@ -99,6 +97,7 @@ const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } =
 /** The shared parts of transactions, besides their nouns. */
 interface Tx<U extends Unit | undefined> {
   revision(): number
+  latestTime(): number
   /** Makes every further use of the transaction an error. */
   end(): void
   readonly context: GuardedContext<U>
@@ -121,6 +120,11 @@ function txWith<U extends Unit | undefined, Nouns extends object>(table: {
     revision(): number {
       const { committed, unit } = this.context
       return (unit?.group ?? committed).counters.revision
+    }
+
+    latestTime(): number {
+      const select = 'SELECT latest_time AS time FROM database'
+      return this.context.connection.prepare<{ time: number }>(select).get()!.time
     }
 
     end(): void {
@@ -207,6 +211,14 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
     const id = ids.newId(prefix, realmId)
     group.counters.idHighWater = ids.highWater
     return id
+  }
+
+  setLatestTime(time: number): void {
+    this.context.connection.prepare('UPDATE database SET latest_time = ?').run(time)
+  }
+
+  prune(kind: Prunable, before: number, limit: number): number {
+    return PRUNERS[kind](this.context, before, limit)
   }
 
   async attempt<T>(work: () => Awaitable<T>): Promise<T> {

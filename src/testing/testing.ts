@@ -111,7 +111,7 @@ export function createTesting(machine: Clock, token: string): Testing {
   async function goBack(host: Host, state: ClockState): Promise<void> {
     const time = state.frozen ?? machine.now() + state.offset
     await host.authority.settleLogins()
-    await host.database.write((tx) => tx.time.reset(time))
+    await host.database.write((tx) => tx.setLatestTime(time))
     await restoreTo(host.name, { ...(await takeSnapshot(host)), clock: state })
   }
 

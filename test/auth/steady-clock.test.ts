@@ -33,7 +33,7 @@ async function setup() {
     begun: clock.now(),
     open: () => openSteadyClock(database, clock, LONGEST, (...behind) => void reports.push(behind)),
     /** After what is being written. */
-    latest: () => database.write((tx) => tx.time.latest()),
+    latest: () => database.write((tx) => tx.latestTime()),
     [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
   }
 }

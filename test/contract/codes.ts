@@ -76,7 +76,8 @@ export function describeCodes(openStore: OpenStore): void {
         code('used', { expires: NOW - 1, used: NOW - 2 }),
         code('just', { expires: NOW }),
       )
-      await database.write((tx) => tx.codes.prune(NOW))
+      expect(await database.write((tx) => tx.prune('codes', NOW, 1))).toBe(1)
+      expect(await database.write((tx) => tx.prune('codes', NOW, 10))).toBe(1)
       expect(await idsOf(database, 'over', 'used', 'just')).toEqual(['just'])
     })
 

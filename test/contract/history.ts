@@ -179,7 +179,7 @@ export function describeHistory(openStore: OpenStore): void {
           NOW + 9,
         )
       })
-      const prune = (before: number) => database.write((tx) => tx.runs.prune(before, 10))
+      const prune = (before: number) => database.write((tx) => tx.prune('history', before, 10))
       expect(await prune(NOW - 1)).toBe(0)
       expect(await database.read((tx) => tx.runs.oldest())).toBe(0)
       expect(await prune(NOW + 1)).toBe(2)

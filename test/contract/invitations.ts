@@ -71,7 +71,7 @@ export function describeInvitations(openStore: OpenStore): void {
       await fixture.database.write(async (tx) => {
         await tx.invitations.put(invitation('over', { expires: NOW - 1 }))
         await tx.invitations.put(invitation('just over', { expires: NOW }))
-        await tx.invitations.prune(NOW)
+        tx.prune('invitations', NOW, 10)
       })
       await inEveryLife(fixture, async (database) => {
         const find = (id: string) => database.read((tx) => tx.invitations.find(id))

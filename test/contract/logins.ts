@@ -39,7 +39,7 @@ export function describeLogins(openStore: OpenStore): void {
       const { database } = fixture
       await spend(database, 'old', NOW - 1)
       await spend(database, 'young', NOW)
-      await database.write((tx) => tx.logins.prune(NOW))
+      await database.write((tx) => tx.prune('logins', NOW, 10))
       expect(await spend(database, 'young')).toBe(false)
       expect(await spend(database, 'old')).toBe(true)
     })
@@ -88,7 +88,7 @@ export function describeLogins(openStore: OpenStore): void {
       const { database } = fixture
       await revoke(database, 'old', NOW - 1)
       await revoke(database, 'young', NOW)
-      await database.write((tx) => tx.logins.prune(NOW))
+      await database.write((tx) => tx.prune('logins', NOW, 10))
       expect(await isRevoked(database, 'old')).toBe(false)
       expect(await isRevoked(database, 'young')).toBe(true)
     })
@@ -100,7 +100,7 @@ export function describeLogins(openStore: OpenStore): void {
         await tx.refreshTokens.put(refreshToken('h2', { login: 'two' }))
         await tx.refreshTokens.put(refreshToken('h3', { login: null }))
         await tx.refreshTokens.put(refreshToken('h4', { login: 'one' }))
-        await tx.refreshTokens.removeOfLogin('one')
+        tx.refreshTokens.removeOf({ login: 'one' })
       })
       await inEveryLife(fixture, async (database) => {
         const found = await database.read(async (tx) => {

@@ -302,7 +302,7 @@ export function describeRealms(openStore: OpenStore): void {
         reopened.write((tx) => tx.memberships.forgetFormer(subject, limit))
       expect(await forget('a@example.com', 5)).toBe(1)
       expect(await former(reopened)).toEqual(['2', '4'])
-      const prune = (before: number) => reopened.write((tx) => tx.runs.prune(before, 5))
+      const prune = (before: number) => reopened.write((tx) => tx.prune('history', before, 5))
       expect(await prune(clock.now())).toBe(0)
       expect(await reopened.read((tx) => tx.runs.oldest())).toBe(0)
       clock.advance(1)

@@ -40,7 +40,7 @@ export function describeRefreshTokens(openStore: OpenStore): void {
         refreshToken('h2', { clientId: 'c2' }),
         refreshToken('h3'),
       )
-      await database.write((tx) => tx.refreshTokens.removeOfClient('c1'))
+      await database.write((tx) => tx.refreshTokens.removeOf({ clientId: 'c1' }))
       expect(await hashesOf(database)).toEqual(['h2'])
     })
 
@@ -53,7 +53,7 @@ export function describeRefreshTokens(openStore: OpenStore): void {
         refreshToken('h2', { user: 2 }),
         refreshToken('h3', { user: null }),
       )
-      await database.write((tx) => tx.refreshTokens.removeOfUser(1))
+      await database.write((tx) => tx.refreshTokens.removeOf({ user: 1 }))
       expect(await hashesOf(database)).toEqual(['h2', 'h3'])
     })
 
@@ -68,7 +68,8 @@ export function describeRefreshTokens(openStore: OpenStore): void {
       await database.write(async (tx) => {
         await tx.refreshTokens.recordUse('h2', 1, NOW - 11)
         await tx.refreshTokens.recordUse('h2', 2, NOW - 10)
-        await tx.refreshTokens.prune(NOW, NOW - 10)
+        expect(tx.prune('refreshTokens', NOW, 10)).toBe(1)
+        expect(tx.prune('refreshUses', NOW - 10, 10)).toBe(1)
       })
       expect(await hashesOf(database)).toEqual(['h2'])
       expect(await database.read((tx) => tx.refreshTokens.findUse('h2', 1))).toBeUndefined()

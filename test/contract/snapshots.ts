@@ -293,7 +293,8 @@ function writesOf(tx: WriteTx, table: Table): (() => unknown)[] {
     () => tx.origins.remove('late'),
     () => tx.jobs.remove('late'),
     () => tx.refreshTokens.recordUse('late', 1, NOW),
-    () => tx.refreshTokens.removeOfClient('late'),
-    () => tx.refreshTokens.prune(NOW, NOW),
+    () => tx.refreshTokens.removeOf({ clientId: 'late' }),
+    () => tx.prune('codes', NOW, 1),
+    () => tx.setLatestTime(NOW),
   ]
 }

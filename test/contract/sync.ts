@@ -131,7 +131,7 @@ export function describeSync(openStore: OpenStore): void {
       expect(await look()).toBeUndefined()
       await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
       expect(await look()).toBeDefined()
-      await database.write((tx) => tx.syncClients.prune(NOW + 1, 1))
+      await database.write((tx) => tx.prune('syncClients', NOW + 1, 1))
       expect(await look()).toBeUndefined()
       expect(loads).toBe(8)
       await look()
@@ -150,8 +150,8 @@ export function describeSync(openStore: OpenStore): void {
           await tx.applied.put('alice', `tx-${identity}`, number, seen)
         }
       })
-      expect(await database.write((tx) => tx.syncClients.prune(NOW, 10))).toBe(1)
-      expect(await database.write((tx) => tx.syncClients.prune(NOW, 10))).toBe(0)
+      expect(await database.write((tx) => tx.prune('syncClients', NOW, 10))).toBe(1)
+      expect(await database.write((tx) => tx.prune('syncClients', NOW, 10))).toBe(0)
       await database.read(async (tx) => {
         expect(await tx.syncClients.find('alice', 'old')).toBeUndefined()
         expect(await tx.syncClients.find('alice', 'new')).toBeDefined()

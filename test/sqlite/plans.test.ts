@@ -222,10 +222,10 @@ const PLANS: readonly [RegExp, RegExp][] = [
   ],
   [/^DELETE FROM memberships WHERE realm = \?/, /USING INDEX memberships_of_realm \(realm=\?\)/],
   [/^delete from "refresh_tokens" .*"client_id"/, /USING INDEX refresh_tokens_of_client/],
-  [/^delete from "refresh_tokens" .*"last_used"/, /USING INDEX refresh_tokens_idle/],
+  [/^DELETE FROM refresh_tokens .*last_used/, /USING INDEX refresh_tokens_idle/],
   [/^SELECT id, .* FROM mails WHERE due/, /^SEARCH mails USING INDEX mails_by_due \(due<\?\)$/],
   [/^SELECT min\(due\).* FROM mails/, /^SEARCH mails USING COVERING INDEX mails_by_due$/],
-  [/^delete from "refresh_uses"/, /USING (COVERING )?INDEX refresh_uses_old/],
+  [/^DELETE FROM refresh_uses/, /USING (COVERING )?INDEX refresh_uses_old/],
   [/^delete from "refresh_tokens" .*"login"/, /USING INDEX refresh_tokens_of_login \(login=\?\)/],
   [/^SELECT .* FROM revoked_logins/, /SEARCH revoked_logins USING PRIMARY KEY \(id=\?\)/],
   [/^DELETE FROM revoked_logins/, /USING COVERING INDEX revoked_logins_by_end \(expires<\?\)/],
@@ -239,7 +239,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
   ],
   [/^delete from "codes" .*"subject"/, /INDEX codes_of_subject \(subject=\?\)/],
   [/^DELETE FROM mails WHERE recipient/, /INDEX mails_of_recipient \(recipient=\?\)/],
-  [/^delete from "codes" .*"expires"/, /INDEX codes_by_end \(expires<\?\)/],
+  [/^DELETE FROM codes .*expires/, /INDEX codes_by_end \(expires<\?\)/],
   [/^select .* from "refresh_uses"/, /PRIMARY KEY \(hash=\? AND time_stamp=\?\)/],
 ]
 
@@ -455,22 +455,19 @@ function changeData(table: Table, index: number) {
     await tx.applied.removeKeys('alice', 'txid')
     await tx.applied.prune(client.number, NOW + 1, new Set())
     await tx.criteriaOps.put(table.number, criteriaOperation(client.number), NOW, 10)
-    await tx.runs.prune(NOW + 1, 1)
-    await tx.syncClients.prune(NOW + 1, 1)
+    for (const kind of ['history', 'syncClients'] as const) tx.prune(kind, NOW + 1, 1)
     await tx.syncClients.removeOfSubject('alice')
     await tx.users.remove('alice')
-    await tx.invitations.prune(NOW)
+    for (const kind of ['codes', 'invitations', 'logins'] as const) tx.prune(kind, NOW, 9)
+    for (const kind of ['refreshTokens', 'refreshUses'] as const) tx.prune(kind, 1, 9)
     await tx.invitations.removeTo('alice@example.com')
-    await tx.refreshTokens.removeOfClient('c1')
-    await tx.refreshTokens.removeOfUser(1)
-    await tx.refreshTokens.removeOfLogin('login')
-    await tx.refreshTokens.prune(1, 1)
+    for (const holder of [{ clientId: 'c1' }, { user: 1 }, { login: 'login' }]) {
+      tx.refreshTokens.removeOf(holder)
+    }
     await tx.logins.spend('state', NOW)
     await tx.logins.revoke('login', NOW)
-    await tx.logins.prune(NOW)
     await tx.codes.put(code('code'))
     await tx.codes.removeOfSubject('alice@example.com')
-    await tx.codes.prune(NOW)
     await tx.mails.put(mail('mail'))
     await tx.mails.remove('mail')
     await tx.mails.removeTo('recipient')

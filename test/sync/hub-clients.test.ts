@@ -165,7 +165,7 @@ describe('a client', () => {
     await root.put('notes', { id: 'n', ...PUBLIC })
     const state = await scene.pulled(ALICE)
     await root.remove('notes', 'n')
-    await scene.database.write((tx) => tx.runs.prune(Infinity, 10))
+    await scene.database.write((tx) => tx.prune('history', Infinity, 10))
     await root.put('notes', { id: 'm', ...PUBLIC })
     const socket = scene.connect(ALICE)
     socket.ready(state)

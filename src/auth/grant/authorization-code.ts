@@ -9,6 +9,7 @@ import { PUBLIC_CLIENT } from '../../domain/access/actor'
 import type { Person } from '../../domain/user/policy'
 import { isLive, type Code } from '../../domain/store/credentials'
 import { HOUR, MINUTE } from '../../domain/value/time'
+import { MOST_PRUNED } from '../limits'
 
 /**
  * Exchanges the code of a login with an outside provider for tokens (protocol.md §2.3, §3.3). A code
@@ -54,7 +55,7 @@ export async function issueCode(tx: WriteTx, person: Person, now: number): Promi
     expires: now + CODE_LIFE,
     used: null,
   })
-  await tx.codes.prune(now - HOUR)
+  tx.prune('codes', now - HOUR, MOST_PRUNED)
   return code
 }
 
@@ -75,7 +76,7 @@ async function redeem(
   if (code === undefined || code.kind !== 'authorization') return undefined
   if (code.used !== null) {
     await tx.logins.revoke(id, lastTokenEnds)
-    await tx.refreshTokens.removeOfLogin(id)
+    tx.refreshTokens.removeOf({ login: id })
     return undefined
   }
   if (!isLive(code, now, TRIES)) return undefined

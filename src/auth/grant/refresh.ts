@@ -17,6 +17,7 @@ import {
 } from './parameters'
 import type { RefreshToken } from '../../domain/store/credentials'
 import { SECOND, DAY } from '../../domain/value/time'
+import { MOST_PRUNED } from '../limits'
 
 /**
  * Gives a new access token for a refresh token and a fresh signature with its private key
@@ -62,15 +63,17 @@ export function refresh({ database, clock, signatureClock, issuer, limits }: Gra
     const now = clock.wall.now()
     const signedBy = signatureClock.now()
     const isDue = now - pruned >= PRUNE_EVERY || now < pruned
-    await database.write(async (tx) => {
+    const isPruned = await database.write(async (tx) => {
       const isGone = (await tx.refreshTokens.find(hash)) === undefined
       if (isGone || (await isUsed(tx, proof))) throw refusal()
       await tx.refreshTokens.put({ ...record, lastUsed: Math.max(now, record.lastUsed) })
       await tx.refreshTokens.recordUse(hash, timeStamp, signedBy)
+      if (!isDue) return false
       // A signature of the fastest accepted clock can be replayed until twice the skew.
-      if (isDue) await tx.refreshTokens.prune(now - IDLE, signedBy - 2 * skew)
+      const uses = tx.prune('refreshUses', signedBy - 2 * skew, MOST_PRUNED)
+      return uses < MOST_PRUNED && tx.prune('refreshTokens', now - IDLE, MOST_PRUNED) < MOST_PRUNED
     })
-    if (isDue) pruned = now
+    if (isPruned) pruned = now
     return issuer.renew(token, record, user, scopes)
   }
 }

@@ -25,6 +25,7 @@ import { shownName } from '../../domain/value/shown-name'
 import { describeOrigin, type OriginName } from '../origin-name'
 import { isLoopbackHost } from '../../domain/value/web-address'
 import { DAY } from '../../domain/value/time'
+import { MOST_PRUNED } from '../limits'
 
 /** Invitations by mail (protocol.md §6.4): the link proves access to the mailbox. */
 export interface Invitations {
@@ -179,7 +180,7 @@ export async function sendInvitation(
   const page = await describeOrigin(tx, origin ?? (await findOnlyPage(tx)), database.name)
   const secret = newSecret()
   await mailer.post(tx, compose(facts, page, `${address}/invitation?token=${secret}`))
-  await tx.invitations.prune(now - LIFE)
+  tx.prune('invitations', now - LIFE, MOST_PRUNED)
   await tx.invitations.put({
     id: hashSecret(secret),
     member,

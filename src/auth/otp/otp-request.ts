@@ -3,7 +3,7 @@ import type { Letter } from '../../domain/store/mailer'
 import { CONNECT_CLIENT } from '../../domain/value/scope'
 import { requireClientsOf } from '../../domain/database/client'
 import type { ReadTx } from '../../domain/store/store'
-import { tooMany } from '../limits'
+import { MOST_PRUNED, tooMany } from '../limits'
 import type { OtpSent, TokenRequest, Grant, GrantParts } from '../grant/grant'
 import {
   type LoginName,
@@ -74,7 +74,7 @@ export function otpRequest(
       const letter = await compose(tx, name, code, otp, origin)
       await mailer.post(tx, letter)
       await tx.codes.put(code)
-      await tx.codes.prune(now - HOUR)
+      tx.prune('codes', now - HOUR, MOST_PRUNED)
     })
     return { type: 'otp-sent', otp_id: otpId }
   }

@@ -138,7 +138,7 @@ export async function revokeClient(tx: WriteTx, id: string): Promise<void> {
     }
   }
   await tx.clients.remove(id)
-  await tx.refreshTokens.removeOfClient(id)
+  tx.refreshTokens.removeOf({ clientId: id })
 }
 
 /**

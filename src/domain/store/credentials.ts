@@ -55,14 +55,16 @@ export interface RefreshTokenReader {
   findUse(hash: string, timeStamp: number): Awaitable<number | undefined>
 }
 
+export type TokenHolder =
+  | { readonly clientId: string }
+  | { readonly user: number }
+  | { readonly login: string }
+
 export interface RefreshTokenWriter extends RefreshTokenReader {
   put(token: RefreshToken): Awaitable<void>
   recordUse(hash: string, timeStamp: number, now: number): Awaitable<void>
-  removeOfClient(clientId: string): Awaitable<void>
-  removeOfUser(incarnation: number): Awaitable<void>
-  removeOfLogin(login: string): Awaitable<void>
-  /** Forgets tokens unused since `idleBefore` and uses made before `usedBefore`, both in ms. */
-  prune(idleBefore: number, usedBefore: number): Awaitable<void>
+  /** Removes all tokens of a client, of an incarnation of a user, or of a login. */
+  removeOf(holder: TokenHolder): void
 }
 
 export interface CodeReader {
@@ -74,24 +76,6 @@ export interface CodeReader {
 export interface CodeWriter extends CodeReader {
   put(code: Code): Awaitable<void>
   removeOfSubject(subject: string): Awaitable<void>
-  /** Forgets codes that were over before `before`, ms. */
-  prune(before: number): Awaitable<void>
-}
-
-/** The time that tokens and codes go by, which does not go back (promise 11). */
-export interface TimeReader {
-  /** The latest time that was kept, ms. */
-  latest(): Awaitable<number>
-}
-
-export interface TimeWriter extends TimeReader {
-  /**
-   * Raises the latest time; an earlier one changes nothing. It is no policy and no commit tells of
-   * it.
-   */
-  keep(time: number): Awaitable<void>
-  /** Sets the latest time to this one, though it be earlier. */
-  reset(time: number): Awaitable<void>
 }
 
 export interface LoginReader {
@@ -104,6 +88,4 @@ export interface LoginWriter extends LoginReader {
   spend(state: string, expires: number): Awaitable<boolean>
   /** Remembered until it `expires`, ms, when the last token of the login is over. */
   revoke(id: string, expires: number): Awaitable<void>
-  /** Forgets what expired before `before`, ms. */
-  prune(before: number): Awaitable<void>
 }

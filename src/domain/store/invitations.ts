@@ -43,6 +43,4 @@ export interface InvitationWriter extends InvitationReader {
   put(invitation: Invitation): Awaitable<void>
   /** Forgets invitations that went to this address. */
   removeTo(email: string): Awaitable<void>
-  /** Forgets invitations that were over before `before`, ms. */
-  prune(before: number): Awaitable<void>
 }

@@ -41,6 +41,25 @@ export interface RecordWriter<T> extends Records<T> {
   remove(id: string): Awaitable<boolean>
 }
 
+/** Rows that are forgotten when they are old. */
+export type Prunable =
+  /** By their end. */
+  | 'codes'
+  | 'invitations'
+  /** Spent states and revoked logins, by their end. */
+  | 'logins'
+  /** By their latest use. */
+  | 'refreshTokens'
+  /** The time stamps that were used with refresh tokens, by when that was. */
+  | 'refreshUses'
+  /**
+   * Tombstones, operations with criteria and former rows of `members`, up to the limit of each, and the runs
+   * that ended before what is left; runs are not counted.
+   */
+  | 'history'
+  /** By when they were last seen, with their transactions. */
+  | 'syncClients'
+
 /** How a database is set up, by name: one of the few values that are read whole. */
 export interface Setting {
   readonly id: string

@@ -9,6 +9,7 @@ import type {
   SigningKey,
   Setting,
   Awaitable,
+  Prunable,
   Records,
   RecordWriter,
 } from './records'
@@ -24,8 +25,6 @@ import type {
   LoginWriter,
   RefreshTokenReader,
   RefreshTokenWriter,
-  TimeReader,
-  TimeWriter,
 } from './credentials'
 import type {
   AppliedReader,
@@ -33,7 +32,6 @@ import type {
   CriteriaOperationReader,
   CriteriaOperationWriter,
   RunReader,
-  RunWriter,
   SyncClientReader,
   SyncClientWriter,
 } from './sync'
@@ -208,6 +206,8 @@ export interface CommitUnit {
 export interface ReadTx {
   /** The newest revision this snapshot holds: no change up to it can still appear. */
   revision(): Awaitable<number>
+  /** The time that tokens and codes go by, ms, which does not go back (promise 11). */
+  latestTime(): number
   readonly tables: TableReader
   readonly objects: ObjectReader
   readonly blobs: BlobReader
@@ -224,7 +224,6 @@ export interface ReadTx {
   readonly settings: Records<Setting>
   readonly providers: Records<Provider>
   readonly logins: LoginReader
-  readonly time: TimeReader
   readonly jobs: Records<Job>
   readonly runs: RunReader
   readonly syncClients: SyncClientReader
@@ -274,9 +273,7 @@ export interface WriteTx extends ReadTx {
   readonly settings: RecordWriter<Setting>
   readonly providers: RecordWriter<Provider>
   readonly logins: LoginWriter
-  readonly time: TimeWriter
   readonly jobs: RecordWriter<Job>
-  readonly runs: RunWriter
   readonly syncClients: SyncClientWriter
   readonly applied: AppliedWriter
   readonly criteriaOps: CriteriaOperationWriter
@@ -285,6 +282,10 @@ export interface WriteTx extends ReadTx {
   readonly integrity: IntegrityWriter
   /** A new id of `createIds`, its high-water mark kept with the unit. */
   newId(prefix: string, realmId: string): string
+  /** Sets the latest time, which is no policy: no commit tells of it. */
+  setLatestTime(time: number): void
+  /** Forgets up to `limit` rows of a kind from before this time, ms; how many it forgot. */
+  prune(kind: Prunable, before: number, limit: number): number
   /** Runs a part that may fail alone: when it throws, its changes are gone and the unit goes on. */
   attempt<T>(work: () => Awaitable<T>): Promise<T>
   /** The value that is remembered under this name, before the unit changes what it was loaded from. */

@@ -21,15 +21,6 @@ export interface RunReader {
   oldest(): Awaitable<number>
 }
 
-export interface RunWriter extends RunReader {
-  /**
-   * Forgets up to `limit` each of the tombstones, criteria operations and former rows of `members` from
-   * before this time, ms, and the runs that ended before what is left; how many rows it forgot, without
-   * the runs.
-   */
-  prune(before: number, limit: number): Awaitable<number>
-}
-
 /** The local database of a user that syncs (protocol.md §4.2). */
 export interface SyncClient {
   readonly number: number
@@ -68,8 +59,6 @@ export interface SyncClientWriter extends SyncClientReader {
   notePrivates(client: number): Awaitable<void>
   /** Removes the clients of a user with their transactions and operations. */
   removeOfSubject(subject: string): Awaitable<void>
-  /** Removes up to `limit` clients that were last seen before this time, ms; how many it removed. */
-  prune(before: number, limit: number): Awaitable<number>
 }
 
 /** A transaction of a client that was executed, or rejected. */

@@ -36,8 +36,8 @@ export function createHistoryKeeper(parts: HistoryKeeperParts): HistoryKeeper {
 
   async function forgetOld(): Promise<void> {
     const before = clock.now() - RETENTION
-    await repeat((tx) => tx.runs.prune(before, BATCH))
-    await repeat((tx) => tx.syncClients.prune(before, BATCH))
+    await repeat((tx) => tx.prune('history', before, BATCH))
+    await repeat((tx) => tx.prune('syncClients', before, BATCH))
   }
 
   function forget(): Promise<void> {
@@ -45,7 +45,7 @@ export function createHistoryKeeper(parts: HistoryKeeperParts): HistoryKeeper {
     return working
   }
 
-  async function repeat(step: (tx: WriteTx) => ReturnType<WriteTx['runs']['prune']>) {
+  async function repeat(step: (tx: WriteTx) => number) {
     while (!isStopped && (await database.write(step)) > 0);
   }
 

@@ -26,7 +26,7 @@ export async function removeUser(tx: WriteTx, id: string, now: number): Promise<
   const user = await tx.users.find(id)
   if (user === undefined) throw unknownUser()
   await tx.users.remove(id)
-  await tx.refreshTokens.removeOfUser(user.incarnation)
+  tx.refreshTokens.removeOf({ user: user.incarnation })
   await tx.syncClients.removeOfSubject(id)
   const addresses = await addressesOf(tx, user)
   for (const address of addresses) {

@@ -352,6 +352,24 @@ describe('the same signed request (promise 11)', () => {
   })
 })
 
+test('old uses are forgotten some at a time by each request, until none is left', async () => {
+  await using server = await setupLogin()
+  const uses = Array.from({ length: 2_500 }, (_, at) => at)
+  await server.database.write(async (tx) => {
+    for (const at of uses) await tx.refreshTokens.recordUse('old', at, 0)
+  })
+  const left: number[] = []
+  for (let requests = 0; requests < 4; requests++) {
+    server.clock.advance(1_000)
+    await server.send(server.sign())
+    const found = await server.database.read((tx) =>
+      Promise.all(uses.map((at) => tx.refreshTokens.findUse('old', at))),
+    )
+    left.push(found.filter((use) => use !== undefined).length)
+  }
+  expect(left).toEqual([1_500, 500, 0, 0])
+})
+
 /** Requests with everything right but the private key. */
 function forgeries(token: string, now: number, genuine: Readonly<Record<string, unknown>>) {
   const right = Buffer.from(String(genuine['signature']), 'base64')

@@ -185,7 +185,7 @@ describe('a client whose revision cannot be placed (protocol.md §4.7)', () => {
     const device = createDevice(world.database, ALICE)
     await device.pull()
     await world.remove('items', 'itm1')
-    await world.database.write((tx) => tx.runs.prune(NOW + 1, 10))
+    await world.database.write((tx) => tx.prune('history', NOW + 1, 10))
     expect(await device.pull()).toMatchObject({ realms: [], inviteRealms: [] })
     await device.pull()
     expect(device.table('items').map(({ id }) => id)).toEqual(['itm2'])
@@ -202,7 +202,7 @@ describe('a client whose revision cannot be placed (protocol.md §4.7)', () => {
     expect(device.table('members')).toHaveLength(1)
     // That leaves no tombstone.
     await world.putAll('members', { ...row, userId: ALICE.subject })
-    await world.database.write((tx) => tx.runs.prune(NOW + 1, 10))
+    await world.database.write((tx) => tx.prune('history', NOW + 1, 10))
     expect(await device.pull()).toMatchObject({ realms: [], inviteRealms: [] })
     await device.pull()
     expect(device.table('members')).toEqual([])
