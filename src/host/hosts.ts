@@ -294,7 +294,12 @@ function observe(database: Database, use: () => void): Database {
     onCommit: (listener) => database.onCommit(listener),
     commitsAfter: (revision) => database.commitsAfter(revision),
     duty: (name, granted) => database.duty(name, granted),
-    checkFile: () => database.checkFile(),
+    async *verify(meanings, accepts) {
+      for await (const step of database.verify(meanings, accepts)) {
+        use()
+        yield step
+      }
+    },
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   }
 }

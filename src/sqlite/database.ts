@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import type { Migration } from '../../migrations/sqlite/index'
 import type { Clock } from '../clock'
 import { makeFolder } from '../disk'
+import type { Fault } from '../domain/store/integrity'
 import type { Awaitable } from '../domain/store/records'
 import type { Database, DatabaseImage, Duty, DutyName, ReadTx } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
@@ -15,11 +16,12 @@ import { type Connection, openConnection } from './connection'
 import type { Durability } from './durability'
 import { isIndexTooLarge, openFailure, storageFailure } from './failure'
 import { publishGroup, sealGroup } from './group'
+import { type Verified, verifyRows } from './integrity'
 import type { PageCaches } from './page-caches'
 import type { LogIndexPlace } from './private-file'
 import { copyBlank, prepareFile, requireSqlite, sqliteVersion } from './prepare'
 import { loadCommitted, loadId } from './state'
-import { SqliteReadTx } from './tx'
+import { SqliteReadTx, type SqliteWriteTx } from './tx'
 import { createWriter } from './writer'
 
 export interface DatabaseOptions {
@@ -160,6 +162,11 @@ function serveDatabase(
     }
   }
 
+  const verified: Verified = {
+    read: async (work) => await read((tx) => work((tx as SqliteReadTx).context)),
+    write: (work) => writer.run((tx) => work((tx as SqliteWriteTx).context)),
+  }
+
   // The writer retries a locked database in later turns, so that no call blocks the event loop.
   writing.db.run('PRAGMA busy_timeout = 0')
   const owned = connections.move()
@@ -181,9 +188,15 @@ function serveDatabase(
       snapshot.drop()
       return { bytes: reading.db.serialize() }
     },
-    async checkFile() {
+    async *verify(meanings, accepts) {
       const damage = await checkStructure({ file, durability, index })
-      return damage.map((words) => ({ problem: 'broken file', table: basename(file), key: words }))
+      const faultOf = (words: string): Fault => ({
+        problem: 'broken file',
+        table: basename(file),
+        key: words,
+      })
+      yield { checked: 0, faults: damage.map(faultOf) }
+      yield* verifyRows(verified, meanings, accepts)
     },
     [Symbol.asyncDispose]() {
       closing ??= close()

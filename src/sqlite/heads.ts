@@ -1,4 +1,4 @@
-import type { CheckedStep } from '../domain/store/integrity'
+import type { CheckedRows } from './sum'
 import type { RealmRef } from '../domain/store/realms'
 import type { Connection } from './connection'
 import { isSound, sumOf } from './summed'
@@ -186,7 +186,7 @@ export function checkHeads(
   newest: number,
   after: string,
   accepting: Connection | undefined,
-): CheckedStep {
+): CheckedRows {
   const rows = connection
     .prepare<{ number: RealmRef; damaged: number }>(
       `SELECT number, ${IS_DAMAGED} AS damaged FROM realm_ids WHERE number > ? ORDER BY number LIMIT ?`,

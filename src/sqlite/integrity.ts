@@ -1,11 +1,5 @@
 import { SQLiteError } from 'bun:sqlite'
-import type {
-  CheckedStep,
-  Fault,
-  IntegrityReader,
-  IntegrityWriter,
-  Meanings,
-} from '../domain/store/integrity'
+import type { CheckedStep, Fault, Meanings } from '../domain/store/integrity'
 import { textsOf } from '../domain/store/users'
 import type { TxContext, WriteContext } from './context'
 import { checkHeads } from './heads'
@@ -20,29 +14,48 @@ import {
 } from './object-integrity'
 import { acceptRecord, isRecordSound, RECORD_TABLES } from './records'
 import { SELECT_TABLES, sumOfTable, type TableRow } from './state'
-import { sumOfTombstone, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
+import { type CheckedRows, sumOfTombstone, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
 import { checkSummed, SUMMED_TABLES } from './summed'
 import { knownTables, objectTable } from './tables'
 import { sumOfUser, USER_COLUMNS, type UserRow } from './user-list'
 
-export function integrityReader(context: TxContext): IntegrityReader {
-  return {
-    parts: () => [
-      ...Array.from(knownTables(context).values(), ({ number }) => objectTable(number)),
-      ...Object.keys(STEPS),
-    ],
-    check: (part, after, meanings) => run(context, part, after, meanings, undefined),
+/** The database whose rows are verified, with the transactions of this engine. */
+export interface Verified {
+  readonly read: <T>(work: (context: TxContext) => T) => Promise<T>
+  readonly write: <T>(work: (context: WriteContext) => T) => Promise<T>
+}
+
+/** Checks all rows, as `Database.verify` says. */
+export async function* verifyRows(
+  { read, write }: Verified,
+  meanings: Meanings,
+  accepts: boolean,
+): AsyncGenerator<CheckedStep> {
+  for (const part of await read(partsOf)) {
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const from: string = after
+      const { next, ...step }: CheckedRows = accepts
+        ? await write((context) => accept(context, part, from, meanings))
+        : await read((context) => run(context, part, from, meanings, undefined))
+      yield step
+      after = next
+    }
   }
 }
 
-export function integrityWriter(context: WriteContext): IntegrityWriter {
-  return {
-    ...integrityReader(context),
-    accept(part, after, meanings) {
-      context.unit.touchRecords(['everything'], [fact('everything')])
-      return run(context, part, after, meanings, context)
-    },
-  }
+function partsOf(context: TxContext): string[] {
+  const tables = Array.from(knownTables(context).values(), ({ number }) => objectTable(number))
+  return [...tables, ...Object.keys(STEPS)]
+}
+
+function accept(
+  context: WriteContext,
+  part: string,
+  after: string,
+  meanings: Meanings,
+): CheckedRows {
+  context.unit.touchRecords(['everything'], [fact('everything')])
+  return run(context, part, after, meanings, context)
 }
 
 /** One step of a part; with a unit, what it finds is accepted. */
@@ -51,7 +64,7 @@ type Step = (
   after: string,
   meanings: Meanings,
   accepting: WriteContext | undefined,
-) => CheckedStep
+) => CheckedRows
 
 /** The parts besides the objects of each table, by the name of their table; `heads` are those of realms. */
 const STEPS: Readonly<Record<string, Step>> = {
@@ -88,7 +101,7 @@ function run(
   after: string,
   meanings: Meanings,
   accepting: WriteContext | undefined,
-): CheckedStep {
+): CheckedRows {
   const table = [...knownTables(context).values()].find(
     ({ number }) => objectTable(number) === part,
   )
@@ -109,7 +122,7 @@ function checkTombstones(
   after: string,
   _meanings: Meanings,
   accepting: WriteContext | undefined,
-): CheckedStep {
+): CheckedRows {
   const [table, key, realm] =
     after === '' ? [-1, '', 0] : (JSON.parse(after) as [number, string, number])
   const rows = context.connection
@@ -143,7 +156,7 @@ function checkUsers(
   after: string,
   _meanings: Meanings,
   accepting: WriteContext | undefined,
-): CheckedStep {
+): CheckedRows {
   const rows = context.connection
     .prepare<IndexedUser>(
       `SELECT ${USER_COLUMNS}, email, name, search FROM users WHERE number > ? ORDER BY number LIMIT ?`,
@@ -196,7 +209,7 @@ function checkTables(
   _after: string,
   _meanings: Meanings,
   accepting: WriteContext | undefined,
-): CheckedStep {
+): CheckedRows {
   const rows = context.connection.prepare<TableRow>(`${SELECT_TABLES} ORDER BY number`).all()
   const faults: Fault[] = []
   for (const row of rows) {
@@ -218,7 +231,7 @@ function checkRecords(
   context: TxContext,
   name: string,
   accepting: WriteContext | undefined,
-): CheckedStep {
+): CheckedRows {
   const ids = context.connection.prepare<{ id: string }>(`SELECT id FROM ${name} ORDER BY id`).all()
   const faults: Fault[] = []
   for (const { id } of ids) {

@@ -1,11 +1,17 @@
-import type { CheckedStep, Fault, Meaning, Meanings, Problem } from '../domain/store/integrity'
+import type { Fault, Meaning, Meanings, Problem } from '../domain/store/integrity'
 import type { IndexEntry } from '../domain/store/objects'
 import type { Membership } from '../domain/store/memberships'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 import type { TxContext, WriteContext } from './context'
 import { membershipOfSource, membershipWriter } from './memberships'
-import { isContentSound, isHeadSound, type SummedObject, sumOfObject } from './sum'
+import {
+  type CheckedRows,
+  isContentSound,
+  isHeadSound,
+  type SummedObject,
+  sumOfObject,
+} from './sum'
 import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 
 /** Rows of one step: objects are parsed, and their entries looked up one by one. */
@@ -24,7 +30,7 @@ export function checkObjects(
   after: string,
   meanings: Meanings,
   accepting: WriteContext | undefined,
-): CheckedStep {
+): CheckedRows {
   const name = objectTable(table.number)
   const statement = context.connection.prepare<ObjectRow>(
     `SELECT ${TIMED_COLUMNS} FROM ${name} WHERE seq > ? ORDER BY seq LIMIT ?`,
@@ -185,7 +191,7 @@ function complete(
     prepare('UPDATE blobs SET idle_since = NULL WHERE id = ? AND idle_since IS NOT NULL').run(blob)
   }
   if (membership !== undefined && !isStored(context, membership)) {
-    void membershipWriter(context).put(membership)
+    membershipWriter(context).put(membership)
   }
 }
 
@@ -228,7 +234,7 @@ export function checkEntries(
   after: string,
   meanings: Meanings,
   accepting: WriteContext | undefined,
-): CheckedStep {
+): CheckedRows {
   const { prepare } = context.connection
   const [index, key, seq] =
     after === '' ? [-1, '', 0] : (JSON.parse(after) as [number, string, number])
@@ -314,7 +320,7 @@ export function checkReferences(
   after: string,
   meanings: Meanings,
   accepting: WriteContext | undefined,
-): CheckedStep {
+): CheckedRows {
   const [blob, realm, seq] =
     after === '' ? ['', 0, 0] : (JSON.parse(after) as [string, number, number])
   const rows = context.connection
@@ -349,7 +355,7 @@ export function checkMemberships(
   after: string,
   meanings: Meanings,
   accepting: WriteContext | undefined,
-): CheckedStep {
+): CheckedRows {
   const rows = context.connection
     .prepare<{ source: string }>(
       'SELECT source FROM memberships WHERE source > ? ORDER BY source LIMIT ?',
@@ -367,7 +373,7 @@ export function checkMemberships(
     if (accepting === undefined) {
       faults.push({ problem: 'stale entry', table: name, key: rest.join(':') })
     } else {
-      void membershipWriter(accepting).remove(source)
+      membershipWriter(accepting).remove(source)
     }
   }
   return stepOf(rows, faults, ({ source }) => source)
@@ -378,7 +384,7 @@ export function stepOf<Row>(
   faults: readonly Fault[],
   placeOf: (row: Row) => string,
   most = STEP,
-): CheckedStep {
+): CheckedRows {
   const last = rows.at(-1)
   const isEnd = last === undefined || rows.length < most
   return { checked: rows.length, faults, next: isEnd ? undefined : placeOf(last) }

@@ -1,5 +1,12 @@
+import type { CheckedStep } from '../domain/store/integrity'
 import { SatchelError, quoted } from '../domain/value/error'
 import type { RealmRef } from '../domain/store/realms'
+
+/** One step of checking the rows of a part. */
+export interface CheckedRows extends CheckedStep {
+  /** The place to go on after; undefined at the end of the part. */
+  readonly next: string | undefined
+}
 
 /** The columns of an object that its sum covers besides the value. */
 export interface SummedHead {

@@ -1,8 +1,8 @@
 import type { Database } from 'bun:sqlite'
-import type { CheckedStep, Fault } from '../domain/store/integrity'
+import type { Fault } from '../domain/store/integrity'
 import { SatchelError } from '../domain/value/error'
 import { type Connection, keepStatements } from './connection'
-import { sumOfRow } from './sum'
+import { type CheckedRows, sumOfRow } from './sum'
 
 /** Columns of a table that have a sum, which is written after them. */
 interface Summed {
@@ -209,7 +209,7 @@ export function checkSummed(
   name: SummedName,
   after: string,
   accepting: Connection | undefined,
-): CheckedStep {
+): CheckedRows {
   const key: readonly string[] = TABLES[name].key
   const from = after === '' ? [] : (JSON.parse(after) as (string | number)[])
   const start = from.length === 0 ? '' : `WHERE (${key.join()}) > (${key.map(() => '?').join()})`

@@ -2,7 +2,6 @@ import type { ReadTx, Renewal, WriteTx } from '../domain/store/store'
 import { blobReader, blobWriter } from './blobs'
 import type { Connection } from './connection'
 import { GuardedContext, type TxContext, type WriteContext } from './context'
-import { integrityReader, integrityWriter } from './integrity'
 import { loginReader, loginWriter } from './logins'
 import { mailReader, mailWriter } from './mails'
 import { membershipReader, membershipWriter } from './memberships'
@@ -66,7 +65,6 @@ const READERS: { readonly [N in Noun]: (context: TxContext) => Readers[N] } = {
   syncClients: syncClientReader,
   applied: appliedReader,
   criteriaOps: criteriaOperationReader,
-  integrity: integrityReader,
 }
 
 const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } = {
@@ -91,7 +89,6 @@ const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } =
   syncClients: syncClientWriter,
   applied: appliedWriter,
   criteriaOps: criteriaOperationWriter,
-  integrity: integrityWriter,
 }
 
 /** The shared parts of transactions, besides their nouns. */

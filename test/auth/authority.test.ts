@@ -71,7 +71,7 @@ describe('verifying a token', () => {
       onCommit: (listener) => database.onCommit(listener),
       commitsAfter: (revision) => database.commitsAfter(revision),
       duty: (name, granted) => database.duty(name, granted),
-      checkFile: () => database.checkFile(),
+      verify: (...parameters) => database.verify(...parameters),
       [Symbol.asyncDispose]: async () => {},
     }
     await using authority = await createAuthority(failing, clock, secretKey)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Fault, Meaning, Meanings } from '../../src/domain/store/integrity'
+import type { Fault, Meaning } from '../../src/domain/store/integrity'
 import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
 import type { Database } from '../../src/domain/store/store'
 import { declareIn, entry, fresh, insert, NOW, setupDatabase } from './fixture'
@@ -7,19 +7,11 @@ import type { DatabaseFixture, OpenStore } from './fixture'
 
 const NOTHING: Meaning = { entries: [], blobs: [], membership: undefined }
 
-/** The faults of all parts, for objects that mean this. */
+/** The faults of the database, for objects that mean this. */
 async function faultsOf(database: Database, meaning: Meaning | undefined, accepts = false) {
-  const meanings: Meanings = { of: () => meaning }
   const faults: Fault[] = []
-  for (const part of await database.read(async (tx) => tx.integrity.parts())) {
-    for (let after: string | undefined = ''; after !== undefined;) {
-      const from: string = after
-      const step = accepts
-        ? await database.write(async (tx) => tx.integrity.accept(part, from, meanings))
-        : await database.read(async (tx) => tx.integrity.check(part, from, meanings))
-      faults.push(...step.faults)
-      after = step.next
-    }
+  for await (const step of database.verify({ of: () => meaning }, accepts)) {
+    faults.push(...step.faults)
   }
   return faults
 }
@@ -37,7 +29,7 @@ async function setup(fixture: DatabaseFixture): Promise<Meaning> {
   return { ...traces, membership: undefined }
 }
 
-/** `tx.integrity` and `checkFile`: damage (promises.md 3). */
+/** `verify`: damage (promises.md 3). */
 export function describeIntegrity(openStore: OpenStore): void {
   describe('the integrity', () => {
     test('of a database is whole, however many objects it has', async () => {
@@ -46,7 +38,6 @@ export function describeIntegrity(openStore: OpenStore): void {
       const table = await declareIn(database, 'things')
       await insert(database, table, ...Array.from({ length: 1_000 }, (_, n) => `k${n}`))
       expect(await faultsOf(database, NOTHING)).toEqual([])
-      expect(await database.checkFile()).toEqual([])
     })
 
     test('lacks what an object means and does not have, until that is accepted', async () => {

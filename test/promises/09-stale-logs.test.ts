@@ -73,8 +73,10 @@ async function keysIn(
     durability: 'none',
   })
   const database = await store.open('main')
-  const { faults } = { faults: await database.checkFile() }
-  expect(faults).toEqual([])
+  const meaning = { entries: [], blobs: [], membership: undefined }
+  for await (const { faults } of database.verify({ of: () => meaning }, false)) {
+    expect(faults).toEqual([])
+  }
   expect(await database.read(async (tx) => (await tx.realms.findByRef(PUBLIC_REALM_REF))?.id)).toBe(
     'rlm-public',
   )

@@ -34,32 +34,23 @@ export interface VerificationOptions {
 
 /**
  * Checks the file, the checksums of all rows that have one, the entries of the indexes, the rights that
- * follow from rows of `realms` and `members`, and the references to blobs (promises.md 3). Each step is a
- * short read, or unit, of its own: others are served meanwhile, and their changes cause no faults.
+ * follow from rows of `realms` and `members`, and the references to blobs (promises.md 3), while others are
+ * served.
  */
 export async function verifyDatabase(
   database: Database,
   { accepts, progress, signal }: VerificationOptions,
 ): Promise<Verification> {
-  const file = await database.checkFile()
-  const faults: Fault[] = file.slice(0, NAMED)
-  let found = file.length
+  const faults: Fault[] = []
+  let found = 0
   let checked = 0
-  const parts = await database.read((tx) => tx.integrity.parts())
-  for (const part of parts) {
-    for (let after: string | undefined = ''; after !== undefined;) {
-      signal?.throwIfAborted()
-      const from: string = after
-      const step = accepts
-        ? await database.write((tx) => tx.integrity.accept(part, from, MEANINGS))
-        : await database.read((tx) => tx.integrity.check(part, from, MEANINGS))
-      checked += step.checked
-      found += step.faults.length
-      faults.push(...step.faults.slice(0, NAMED - faults.length))
-      progress?.(checked, null)
-      after = step.next
-      await nextTurn()
-    }
+  for await (const step of database.verify(MEANINGS, accepts)) {
+    checked += step.checked
+    found += step.faults.length
+    faults.push(...step.faults.slice(0, NAMED - faults.length))
+    progress?.(checked, null)
+    await nextTurn()
+    signal?.throwIfAborted()
   }
   return { checked, found, faults }
 }

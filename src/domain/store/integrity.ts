@@ -1,7 +1,6 @@
 import type { IndexEntry, Traces } from './objects'
 import type { Membership } from './memberships'
 import type { RealmRef } from './realms'
-import type { Awaitable } from './records'
 import type { Table } from './tables'
 
 // The part of the seam (`store.ts`, design.md §3) that looks for damage (promises.md 3).
@@ -30,13 +29,11 @@ export interface Fault {
   readonly key: string
 }
 
-/** The result of one step. */
+/** The result of one step of a verification. */
 export interface CheckedStep {
   /** Rows that were looked at. */
   readonly checked: number
   readonly faults: readonly Fault[]
-  /** The place to go on after: plain text, the engine's own. Undefined at the end of the part. */
-  readonly next: string | undefined
 }
 
 /** An object as the meaning of it is asked for. */
@@ -60,20 +57,4 @@ export interface Meaning extends Traces {
 export interface Meanings {
   /** Undefined for an object that contradicts itself, or is none. */
   of(table: Table, object: WholeObject): Meaning | undefined
-}
-
-export interface IntegrityReader {
-  /** The names of the parts that are checked in short steps: the engine's own. */
-  parts(): Awaitable<readonly string[]>
-  /** One step of a part after `after`, '' at its beginning. */
-  check(part: string, after: string, meanings: Meanings): Awaitable<CheckedStep>
-}
-
-export interface IntegrityWriter extends IntegrityReader {
-  /**
-   * `check` that accepts what it finds: rows that are whole get a new checksum, entries that are missing
-   * are added and stale ones removed. The faults are those that remain. Objects that it accepts take the
-   * revision of the unit.
-   */
-  accept(part: string, after: string, meanings: Meanings): Awaitable<CheckedStep>
 }

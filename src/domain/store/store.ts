@@ -15,7 +15,7 @@ import type {
 } from './records'
 import type { MembershipReader, MembershipWriter } from './memberships'
 import type { MailReader, MailWriter } from './mails'
-import type { Fault, IntegrityReader, IntegrityWriter } from './integrity'
+import type { CheckedStep, Meanings } from './integrity'
 import type { InvitationReader, InvitationWriter } from './invitations'
 import type { UserReader, UserWriter } from './users'
 import type {
@@ -124,10 +124,12 @@ export interface Database extends AsyncDisposable {
    */
   duty(name: DutyName, granted: () => void): Duty
   /**
-   * The damage that the engine finds in the structure of its own files, besides that of rows, which
-   * `tx.integrity` finds. Others are served meanwhile.
+   * Looks for damage in the structure of the engine's files, then in all rows. Each step is a short read, or
+   * unit, of its own: others are served meanwhile, and their changes cause no faults. With `accepts`, rows that
+   * were changed by hand get new checksums, entries that are missing are added and stale ones removed; the
+   * faults are those that remain. Objects that are accepted take the revision of their unit.
    */
-  checkFile(): Promise<readonly Fault[]>
+  verify(meanings: Meanings, accepts: boolean): AsyncIterable<CheckedStep>
 }
 
 export type DutyName = 'jobs' | 'mails' | 'blobs' | 'history'
@@ -229,7 +231,6 @@ export interface ReadTx {
   readonly syncClients: SyncClientReader
   readonly applied: AppliedReader
   readonly criteriaOps: CriteriaOperationReader
-  readonly integrity: IntegrityReader
   /**
    * The value loaded under this name, while nothing has changed that `load` read: users, memberships,
    * realms, rows of built-in tables, clients, keys, origins, providers, settings, revoked logins and
@@ -279,7 +280,6 @@ export interface WriteTx extends ReadTx {
   readonly criteriaOps: CriteriaOperationWriter
   /** The revision of this unit: that of all its changes, or of the first one if it comes. */
   unitRevision(): number
-  readonly integrity: IntegrityWriter
   /** A new id of `createIds`, its high-water mark kept with the unit. */
   newId(prefix: string, realmId: string): string
   /** Sets the latest time, which is no policy: no commit tells of it. */

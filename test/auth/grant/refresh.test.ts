@@ -363,9 +363,9 @@ test('old uses are forgotten some at a time by each request, until none is left'
     server.clock.advance(1_000)
     await server.send(server.sign())
     const found = await server.database.read((tx) =>
-      Promise.all(uses.map((at) => tx.refreshTokens.findUse('old', at))),
+      uses.filter((at) => tx.refreshTokens.findUse('old', at) !== undefined),
     )
-    left.push(found.filter((use) => use !== undefined).length)
+    left.push(found.length)
   }
   expect(left).toEqual([1_500, 500, 0, 0])
 })

@@ -98,7 +98,7 @@ describe('the log of logins', () => {
       onCommit: (listener) => database.onCommit(listener),
       commitsAfter: (revision) => database.commitsAfter(revision),
       duty: (name, granted) => database.duty(name, granted),
-      checkFile: () => database.checkFile(),
+      verify: (...parameters) => database.verify(...parameters),
       [Symbol.asyncDispose]: async () => {},
     }
     await using logins = createLoginLog(failing, users.clock)
