@@ -223,16 +223,13 @@ function readTestToken(path: string): string {
 
 /** Declares the schema and imports the seed that the settings name. */
 async function fillDatabase(folder: DataFolder, name: string, config: Config): Promise<void> {
-  if (config.schema === null && config.seed === null) {
-    folder.testing?.served(folder.hosts, async () => {})
-    return
-  }
+  if (config.schema === null && config.seed === null) return
   const { declareSchema, importSeed, readSources } = await import('./control/seed')
   const { schema, seed } = await readSources(config.schema, config.seed)
   const plant = async (database: Host) => {
     if (seed !== null) await importSeed(folder, database, seed)
   }
-  folder.testing?.served(folder.hosts, plant)
+  folder.testing?.seededBy(plant)
   const host = await folder.hosts.open(name)
   if (schema !== null) await declareSchema(host, schema)
   await plant(host)

@@ -21,7 +21,6 @@ import type { Config } from '../config/config'
 import { diskError, hasErrno, isPrivateFolder, isWritable, makeFolder } from '../disk'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
-import type { Store } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import { PART_LIMITS, type PartLimits } from '../domain/transfer/entry'
 import { sweepScratch } from '../domain/transfer/spool'
@@ -31,7 +30,7 @@ import type { ServerMail } from '../mail/mailer'
 import { isLoopback } from '../net/networks'
 import { createOutbound } from '../net/outbound'
 import { lockFolder } from '../sqlite/lock'
-import { createSqliteStore, type SqliteStoreOptions } from '../sqlite/store'
+import { createSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../sqlite/store'
 import { createDeletions, type Deletions } from './deletions'
 import { createAnnouncement, removeHolder, thisProcess } from './holder'
 import { type HostContext, openHost, reportBlobs, type TestDoubles } from './host'
@@ -124,10 +123,15 @@ export async function takeDataFolder(
           throw diskError(error, messagesFor(path))
         }
       },
-      copyFiles: (source, fork) =>
-        copyFiles(join(path, 'databases', source), join(path, 'databases', fork)),
     }),
   )
+  testing?.opened(hosts, {
+    ...store,
+    async fork(name, image, source) {
+      await store.fork(name, image, source)
+      copyFiles(join(path, 'databases', source), join(path, 'databases', name))
+    },
+  })
   const deletions = stack.use(createDeletions(hosts, clock))
   const owned = stack.move()
   return {
@@ -153,7 +157,7 @@ export async function takeDataFolder(
   }
 }
 
-function openStore(path: string, options: SqliteStoreOptions): Store {
+function openStore(path: string, options: SqliteStoreOptions): SqliteStore {
   try {
     return createSqliteStore(path, options)
   } catch (error) {

@@ -1,5 +1,5 @@
 import { quoted, SatchelError } from '../domain/value/error'
-import type { Database, DatabaseImage, Store } from '../domain/store/store'
+import type { Database, Store } from '../domain/store/store'
 import type { Host } from './host'
 import { MINUTE, SECOND } from '../domain/value/time'
 
@@ -25,17 +25,13 @@ export interface Hosts extends AsyncDisposable {
   create(name: string): Promise<Host>
   /** Gives a copied database an identity of its own, as `Store.adopt` says, and opens it. */
   adopt(name: string): Promise<Host>
-  /** All rows of the database as of its last commit. */
-  image(name: string): Promise<DatabaseImage>
+  /** Opens the database that `make` makes. */
+  make(name: string, make: () => Promise<void>): Promise<Host>
   /**
-   * Replaces the rows of the database by those of an image of it and opens it again. Live connections
-   * are closed: their clients come back as after a restart. `meanwhile` runs while it is closed.
+   * Closes the database while `work` runs and opens it again. Live connections are closed: their clients
+   * come back as after a restart.
    */
-  restore(name: string, image: DatabaseImage, meanwhile?: () => void): Promise<Host>
-  /** Makes a database of an image of `source`, as `Store.fork` says, and opens it. */
-  fork(source: string, name: string, image: DatabaseImage): Promise<Host>
-  /** Empties the database, as `Store.empty` says, and opens it again, like `restore`. */
-  empty(name: string, meanwhile?: () => void): Promise<Host>
+  reopen(name: string, work: () => Promise<void>): Promise<Host>
   /** Closes the live connections of a database. */
   disconnect(name: string): void
   /** Closes the database and removes all its data. Throws `UNKNOWN_DATABASE`. */
@@ -69,8 +65,6 @@ export interface HostsOptions {
   readonly store: Store
   /** Opens a host, which closes the database when it is disposed. Closes it also if opening fails. */
   open(database: Database): Promise<Host>
-  /** Gives the folder of a new fork the secret key and the blobs of its source. */
-  copyFiles?(source: string, fork: string): void
   /** How many databases stay open although they are idle. */
   readonly kept?: number
   /** How often to look for databases to close, ms. */
@@ -180,16 +174,9 @@ export function createHosts(options: HostsOptions): Hosts {
     for (const watcher of watchers) watcher.disconnected(name)
   }
 
-  function reopened(
-    name: string,
-    replaceRows: () => Promise<void>,
-    meanwhile: () => void = () => undefined,
-  ): Promise<Host> {
+  function make(name: string, make: () => Promise<void>): Promise<Host> {
     return inTurn(name, async () => {
-      await close(name)
-      await replaceRows()
-      meanwhile()
-      disconnect(name)
+      await make()
       return await add(await store.open(name))
     })
   }
@@ -209,22 +196,15 @@ export function createHosts(options: HostsOptions): Hosts {
           throw error
         }
       }),
-    adopt: (name) =>
-      inTurn(name, async () => {
-        await store.adopt(name)
-        return await add(await store.open(name))
+    adopt: (name) => make(name, () => store.adopt(name)),
+    make,
+    reopen: (name, work) =>
+      make(name, async () => {
+        await close(name)
+        await work()
+        disconnect(name)
       }),
-    image: (name) => store.image(name),
     disconnect,
-    restore: (name, image, meanwhile) =>
-      reopened(name, () => store.restore(name, image), meanwhile),
-    empty: (name, meanwhile) => reopened(name, () => store.empty(name), meanwhile),
-    fork: (source, name, image) =>
-      inTurn(name, async () => {
-        await store.fork(name, image)
-        options.copyFiles?.(source, name)
-        return await add(await store.open(name))
-      }),
     remove: (name) =>
       inTurn(name, async () => {
         await close(name)

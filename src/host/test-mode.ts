@@ -1,4 +1,5 @@
 import type { TokenAnswer } from '../auth/grant/issuer'
+import type { TestStore } from '../domain/store/test-store'
 import type { Message } from '../mail/message'
 import type { Host, TestDoubles } from './host'
 import type { Hosts } from './hosts'
@@ -7,8 +8,10 @@ import type { Hosts } from './hosts'
 export interface Testing extends TestDoubles {
   /** The bearer token of all that is below. */
   readonly token: string
-  /** Called once when the server has its databases; `seed` fills a database with its first rows. */
-  served(hosts: Hosts, seed: (host: Host) => Promise<void>): void
+  /** Called once, when databases can be opened. */
+  opened(hosts: Hosts, store: TestStore): void
+  /** Called when databases have a seed: `seed` fills one with its first rows. */
+  seededBy(seed: (host: Host) => Promise<void>): void
   /** Notes the database as it is now as the state to which `reset` returns; it has its seed. */
   begin(host: Host): Promise<void>
   snapshot(database: string): Promise<{ readonly id: string }>

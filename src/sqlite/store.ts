@@ -14,7 +14,8 @@ import type { Clock } from '../clock'
 import { makeFolder, refuseForeignLink, syncPathNow } from '../disk'
 import { emptyFile } from './empty'
 import { isDatabaseName, requireDatabaseName } from '../domain/value/database-name'
-import type { DatabaseImage, Store } from '../domain/store/store'
+import type { Store } from '../domain/store/store'
+import type { DatabaseImage, TestStore } from '../domain/store/test-store'
 import { SatchelError, quoted } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import { type DatabaseOptions, openDatabase, type SqliteDatabase } from './database'
@@ -31,11 +32,13 @@ export interface SqliteStoreOptions extends Omit<DatabaseOptions, 'caches' | 'on
   readonly clockOf?: ((database: string) => Clock) | undefined
 }
 
+export type SqliteStore = Store & TestStore
+
 /**
  * The databases below `<folder>/databases`, one folder each (design.md §2). The caller holds the
  * lock of the data folder.
  */
-export function createSqliteStore(folder: string, options: SqliteStoreOptions): Store {
+export function createSqliteStore(folder: string, options: SqliteStoreOptions): SqliteStore {
   const root = join(folder, 'databases')
   refuseForeignLink(root)
   const open = new Map<string, Promise<SqliteDatabase>>()

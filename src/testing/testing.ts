@@ -4,7 +4,8 @@ import type { Clock } from '../clock'
 import { listOrigins } from '../domain/database/origin'
 import { requireRedirect } from '../domain/database/redirect'
 import type { BlobStore } from '../domain/store/blob-store'
-import type { DatabaseImage, ReadTx } from '../domain/store/store'
+import type { ReadTx } from '../domain/store/store'
+import type { DatabaseImage, TestStore } from '../domain/store/test-store'
 import { requireEmail } from '../domain/value/email'
 import { quoted, SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
@@ -51,7 +52,8 @@ const MOST_SNAPSHOTS = 100
 export function createTesting(machine: Clock, token: string): Testing {
   const benches = new Map<string, Bench>()
   let hosts: Hosts
-  let seed: (host: Host) => Promise<void>
+  let store: TestStore
+  let seed = async (_host: Host): Promise<void> => undefined
 
   function benchOf(database: string): Bench {
     const known = benches.get(database)
@@ -74,13 +76,14 @@ export function createTesting(machine: Clock, token: string): Testing {
     const { clock, mailbox } = benchOf(name)
     const places = new Set<string>()
     for await (const place of blobs.list()) places.add(place)
-    const image = await hosts.image(name)
+    const image = await store.image(name)
     return { image, clock: clock.state, mails: mailbox.mails, places }
   }
 
   async function restoreTo(database: string, snapshot: Snapshot): Promise<Host> {
     const bench = benchOf(database)
-    const host = await hosts.restore(database, snapshot.image, () => {
+    const host = await hosts.reopen(database, async () => {
+      await store.restore(database, snapshot.image)
       // A clock of its own: steady clocks that began at another time must not go on.
       bench.clock = clockAt(machine, snapshot.clock)
     })
@@ -120,14 +123,17 @@ export function createTesting(machine: Clock, token: string): Testing {
     clockOf: (database) => benchOf(database).clock,
     keepMail: (database, message) => benchOf(database).mailbox.keep(message),
     blobsOf: (database, blobs) => pinned(blobs, benchOf(database)),
-    served(served, seeding) {
-      hosts = served
-      seed = seeding
+    opened(opened, images) {
+      hosts = opened
+      store = images
       hosts.watch({
         opened() {},
         disconnected() {},
         removed: (name) => benches.delete(name),
       })
+    },
+    seededBy(seeding) {
+      seed = seeding
     },
     begin,
 
@@ -160,7 +166,7 @@ export function createTesting(machine: Clock, token: string): Testing {
       const bench = benchOf(name)
       bench.clock = clockAt(machine, snapshot.clock)
       bench.isSeeded = benchOf(database).isSeeded
-      await hosts.fork(database, name, snapshot.image)
+      await hosts.make(name, () => store.fork(name, snapshot.image, database))
       return name
     },
 
@@ -173,7 +179,8 @@ export function createTesting(machine: Clock, token: string): Testing {
         await restoreTo(database, base.snapshot)
         return
       }
-      const emptied = await hosts.empty(database, () => {
+      const emptied = await hosts.reopen(database, async () => {
+        await store.empty(database)
         bench.clock = clockAt(machine, REAL_TIME)
       })
       bench.mailbox.replace([])
@@ -261,11 +268,11 @@ export function createTesting(machine: Clock, token: string): Testing {
     },
 
     async login(database, order) {
-      const { authority, database: store } = await hosts.open(database)
+      const { authority, database: opened } = await hosts.open(database)
       const email = requireEmail(order.email)
       const person = { id: email, email, name: order.name ?? email }
-      const newCode = () => store.write((tx) => issueCode(tx, person, authority.clock.now()))
-      const redirect = order.page === null ? undefined : await findPage(store, order.page)
+      const newCode = () => opened.write((tx) => issueCode(tx, person, authority.clock.now()))
+      const redirect = order.page === null ? undefined : await findPage(opened, order.page)
       const answer = await authority.grant({
         parameters: {
           grant_type: 'authorization_code',

@@ -14,10 +14,11 @@ import type { Database, ReadTx, Store, WriteTx } from '../../src/domain/store/st
 import type { TestClock } from '../auth/setup'
 import type { RefreshToken } from '../../src/domain/store/credentials'
 import type { Table } from '../../src/domain/store/tables'
+import type { TestStore } from '../../src/domain/store/test-store'
 
 /** An engine under test, with its data in a place of its own that is gone afterwards. */
 export interface StoreFixture extends AsyncDisposable {
-  readonly store: Store
+  readonly store: Store & TestStore
   readonly clock: TestClock
   /**
    * A second handle on the same data, as another process would have it; for an engine whose data one
