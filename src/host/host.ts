@@ -13,6 +13,7 @@ import { createMaintenance } from '../domain/object/maintenance'
 import type { Letter, Mailer } from '../domain/store/mailer'
 import { findPublicAddress } from '../domain/database/public-address'
 import type { BlobStore } from '../domain/store/blob-store'
+import type { Engine } from '../domain/store/engine'
 import type { Scratch } from '../domain/store/scratch'
 import type { Database, ReadTx } from '../domain/store/store'
 import type { TransferContext } from '../domain/transfer/archive'
@@ -69,12 +70,7 @@ export interface HostContext {
   readonly isSending: boolean
   /** True until a server has started: what it can make later waits. */
   isStarting(): boolean
-  /** The 32 bytes that seal the secrets of the database. */
-  secretKey(database: Database): Promise<Uint8Array>
-  /** Opens the blob store, without the files that an earlier process left behind. */
-  openBlobs(database: Database): Promise<BlobStore>
-  /** Opens the place for temporary files, in the same state. */
-  openScratch(database: Database): Promise<Scratch>
+  readonly engine: Engine
   /** The public address of the database unless it has a setting of its own; null while unknown. */
   addressOf(name: string): string | null
 }
@@ -94,16 +90,16 @@ export interface TestDoubles {
  * of that part is thrown.
  */
 export async function openHost(database: Database, context: HostContext): Promise<Host> {
-  const { call, tokenLimits, doubles } = context
+  const { call, tokenLimits, doubles, engine } = context
   const { name } = database
   const clock = doubles?.clockOf(name) ?? context.clock
   await using stack = new AsyncDisposableStack()
   stack.use(database)
-  const secretKey = await context.secretKey(database)
+  const secretKey = await engine.secretKey(database)
   const vault = createVault(secretKey)
-  const stored = stack.use(await context.openBlobs(database))
+  const stored = stack.use(await engine.openBlobs(database))
   const blobs = doubles?.blobsOf(name, stored) ?? stored
-  const scratch = await context.openScratch(database)
+  const scratch = await engine.openScratch(database)
   const mailer = stack.use(
     createMailer({
       database,
@@ -163,8 +159,7 @@ function printMail(database: string, message: Message, { mail, doubles }: HostCo
   mail.print(message)
 }
 
-/** Logs a failure of the blob store that no request can be told about. */
-export function reportBlobs(database: string, error: unknown): void {
+function reportBlobs(database: string, error: unknown): void {
   serverLog.error('The blob store failed', { database, error })
 }
 

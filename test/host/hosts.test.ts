@@ -126,7 +126,7 @@ test('closes every part that was opened when a later one fails', async () => {
   let blobStores = 0
   async function openBlobs(database: Database): Promise<BlobStore> {
     blobStores += 1
-    const blobs = await context.openBlobs(database)
+    const blobs = await context.engine.openBlobs(database)
     return {
       ...blobs,
       async [Symbol.asyncDispose]() {
@@ -139,7 +139,8 @@ test('closes every part that was opened when a later one fails', async () => {
   const outcomes: unknown[] = []
   for (const failing of [0, 1, 2, 3]) {
     const watched = failAfter(failing, await store.open('main'))
-    const opening = openHost(watched.database, { ...context, openBlobs })
+    const engine = { ...context.engine, openBlobs }
+    const opening = openHost(watched.database, { ...context, engine })
     outcomes.push(
       await opening.then(
         (host) => host[Symbol.asyncDispose](),

@@ -1,23 +1,27 @@
-import { join } from 'node:path'
-import { createDiskBlobs } from '../../src/blobs/disk/disk'
-import { createDiskScratch } from '../../src/blobs/disk/scratch'
 import { DEFAULT_LIMITS } from '../../src/auth/limits'
+import type { Engine } from '../../src/domain/store/engine'
+import { openFolderEngine } from '../../src/host/folder-engine'
 import { type HostContext, openHost } from '../../src/host/host'
 import { createHosts, type HostsOptions } from '../../src/host/hosts'
 import { createOutbound } from '../../src/net/outbound'
-import { createSqliteStore } from '../../src/sqlite/store'
 import { createTestClock } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 
 const call = createOutbound({ allowed: null })
 
 /** Hosts in a folder of their own. */
-export function setupHosts(options: Partial<HostsOptions> = {}, parts: Partial<HostContext> = {}) {
+export function setupHosts(options: Partial<HostsOptions> = {}, parts: Partial<Engine> = {}) {
   using undo = new DisposableStack()
   const folder = undo.use(temporaryFolder())
   const clock = createTestClock()
   const opened: string[] = []
-  const store = createSqliteStore(folder.path, { clock, durability: 'none' })
+  const engine = openFolderEngine(folder.path, {
+    durability: 'none',
+    secretKey: new Uint8Array(32).fill(1),
+    clock,
+    clockOf: () => clock,
+  })
+  const { store } = engine
   const context: HostContext = {
     clock,
     tokenLimits: DEFAULT_LIMITS,
@@ -32,17 +36,8 @@ export function setupHosts(options: Partial<HostsOptions> = {}, parts: Partial<H
     },
     isSending: true,
     isStarting: () => false,
-    secretKey: async () => new Uint8Array(32).fill(1),
-    openBlobs: async ({ name }) =>
-      createDiskBlobs(join(folder.path, 'databases', name, 'blobs'), {
-        clock,
-        isDurable: false,
-        report() {},
-      }),
-    openScratch: async ({ name }) =>
-      createDiskScratch(join(folder.path, 'databases', name, 'imports'), clock),
+    engine: { ...engine, ...parts },
     addressOf: () => null,
-    ...parts,
   }
   const hosts = createHosts({
     store,
@@ -63,7 +58,7 @@ export function setupHosts(options: Partial<HostsOptions> = {}, parts: Partial<H
     folder: folder.path,
     async [Symbol.asyncDispose]() {
       await hosts[Symbol.asyncDispose]()
-      await store[Symbol.asyncDispose]()
+      await engine[Symbol.asyncDispose]()
       rest.dispose()
     },
   }

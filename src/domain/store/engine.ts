@@ -1,0 +1,23 @@
+import type { BlobStore } from './blob-store'
+import type { Scratch } from './scratch'
+import type { Database, Store } from './store'
+import type { TestStore } from './test-store'
+
+/**
+ * A storage engine: databases, and everything besides rows that they are kept in. The host asks it for
+ * what it needs, and knows nothing of files (design.md §2).
+ */
+export interface Engine extends AsyncDisposable {
+  readonly store: Store
+  /** For test mode. */
+  readonly tests: TestStore
+  /** Opens the place for the bytes of blobs, without what an earlier process left unfinished. */
+  openBlobs(database: Database): Promise<BlobStore>
+  /** Opens the place for temporary files, in the same state. */
+  openScratch(database: Database): Promise<Scratch>
+  /**
+   * The 32 bytes that seal the secrets of a database, made while nothing is sealed yet. Throws
+   * `STORAGE_FAILED` when they are lost.
+   */
+  secretKey(database: Database): Promise<Uint8Array>
+}

@@ -1,0 +1,113 @@
+import { constants, copyFileSync, existsSync, linkSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { openSecretKey } from '../auth/key/secret-key'
+import { createDiskBlobs } from '../blobs/disk/disk'
+import { createDiskScratch } from '../blobs/disk/scratch'
+import type { Clock } from '../clock'
+import { diskError, makeFolder } from '../disk'
+import type { Engine } from '../domain/store/engine'
+import { sweepScratch } from '../domain/transfer/spool'
+import { SatchelError } from '../domain/value/error'
+import { serverLog } from '../log/log'
+import type { Durability } from '../sqlite/durability'
+import { createSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../sqlite/store'
+import { diskMessages } from './folder'
+
+export interface FolderEngineOptions {
+  readonly durability: Durability
+  /** Seals the secrets of all databases; null: each has a key of its own. */
+  readonly secretKey: Uint8Array | null
+  /** The time of the engine, and that of each database. */
+  readonly clock: Clock
+  readonly clockOf: (database: string) => Clock
+}
+
+/**
+ * SQLite, blobs, temporary files and secret keys below one folder, a folder for each database. The caller
+ * holds the lock of it: whatever is unfinished there is of an earlier process, however young it is. Throws
+ * `STORAGE_FULL`.
+ */
+export function openFolderEngine(
+  path: string,
+  { durability, secretKey, clock, clockOf }: FolderEngineOptions,
+): Engine {
+  const store = openStore(path, {
+    clock,
+    clockOf,
+    durability,
+    report: (database, error) => serverLog.error('The storage engine failed', { database, error }),
+    onMigration: (database, version) =>
+      serverLog.info('A database of an earlier version is copied and migrated', {
+        database,
+        version,
+      }),
+  })
+  const isDurable = durability !== 'none'
+  const folderOf = (database: string) => join(path, 'databases', database)
+  return {
+    store,
+    tests: {
+      ...store,
+      async fork(name, image, source) {
+        await store.fork(name, image, source)
+        copyFiles(folderOf(source), folderOf(name))
+      },
+    },
+    openBlobs: (database) =>
+      explained(path, async () => {
+        const { name } = database
+        const report = (error: unknown) =>
+          serverLog.error('The blob store failed', { database: name, error })
+        const folder = join(folderOf(name), 'blobs')
+        const blobs = createDiskBlobs(folder, { clock: clockOf(name), isDurable, report })
+        const isUsed = async (place: string) => database.read((tx) => tx.blobs.isPlaceUsed(place))
+        await blobs.sweep(Number.POSITIVE_INFINITY, isUsed).catch(report)
+        return blobs
+      }),
+    openScratch: (database) =>
+      explained(path, async () => {
+        const { name } = database
+        const scratch = createDiskScratch(join(folderOf(name), 'imports'), clockOf(name))
+        await sweepScratch(database, scratch, Number.POSITIVE_INFINITY)
+        return scratch
+      }),
+    secretKey: (database) =>
+      explained(path, () => openSecretKey(database, folderOf(database.name), secretKey, isDurable)),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  }
+}
+
+function openStore(path: string, options: SqliteStoreOptions): SqliteStore {
+  try {
+    return createSqliteStore(path, options)
+  } catch (error) {
+    const isFull = error instanceof SatchelError && error.code === 'STORAGE_FULL'
+    if (!isFull) throw error
+    throw new SatchelError('STORAGE_FULL', diskMessages(path).STORAGE_FULL, { cause: error })
+  }
+}
+
+async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw diskError(error, diskMessages(path))
+  }
+}
+
+/** Blobs never change, so that two databases may share their files. */
+function copyFiles(source: string, target: string): void {
+  const key = join(source, 'secret.key')
+  if (existsSync(key)) copyFileSync(key, join(target, 'secret.key'), constants.COPYFILE_EXCL)
+  for (const shelf of shelvesOf(join(source, 'blobs'))) {
+    const folder = join(target, 'blobs', shelf)
+    makeFolder(folder)
+    for (const name of readdirSync(join(source, 'blobs', shelf))) {
+      linkSync(join(source, 'blobs', shelf, name), join(folder, name))
+    }
+  }
+}
+
+function shelvesOf(blobs: string): string[] {
+  return existsSync(blobs) ? readdirSync(blobs).filter((name) => name !== 'incoming') : []
+}
