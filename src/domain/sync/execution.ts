@@ -7,7 +7,7 @@ import type { WriteTx } from '../store/store'
 import type { SyncClient } from '../store/sync'
 import type { Table } from '../store/tables'
 import type { Candidates } from './candidates'
-import type { Origin, Unknown } from './merge'
+import { GONE, type Origin, type Unknown } from './merge'
 import type { Names } from './names'
 import type { Overlay, Row } from './overlay'
 import type { Replays } from './kept'
@@ -134,6 +134,20 @@ export function originOf(run: Execution, operation: Operation, row: Row): Origin
     revision,
     row,
   }
+}
+
+/** Notes that a deletion by criteria of its client removed the row, which the client still has. */
+export function noteGone({ written }: Execution, row: Row): void {
+  row.unknown = new Map(row.unknown ?? written.unknownOf(row.table, row.key)).set(GONE, true)
+  written.noteUnknown(row.table, row.key, row.unknown)
+}
+
+/** The client itself has removed the row now: what it puts there later is a new one. */
+export function forgetGone({ written }: Execution, row: Row): void {
+  const unknown = row.unknown ?? written.unknownOf(row.table, row.key)
+  if (unknown?.delete(GONE) !== true) return
+  row.unknown = unknown
+  written.noteUnknown(row.table, row.key, unknown)
 }
 
 /** The corrected time of an operation, ms. */

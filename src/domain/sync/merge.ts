@@ -80,7 +80,7 @@ export function mergeWhole(
   origin: Origin,
 ): Merged {
   if (state.kind !== 'row') {
-    const staysDead = type === 'upsert' && state.kind === 'dead' && outlives(state, origin)
+    const staysDead = type === 'upsert' && outlives(state, origin)
     return staysDead ? unchanged(state, origin) : created(values, origin)
   }
   const { object, stamps } = state
@@ -164,8 +164,10 @@ export function mergeChanges(state: RowState, changes: readonly Change[], origin
 }
 
 /** A later operation of another client that had not seen the deletion does not undo it. */
-function outlives({ revision, client, entered }: RowState & { kind: 'dead' }, origin: Origin) {
+function outlives(state: RowState & { kind: 'dead' | 'absent' }, origin: Origin): boolean {
   if (origin.row?.unknown?.has(GONE) === true) return true
+  if (state.kind === 'absent') return false
+  const { revision, client, entered } = state
   if (client === origin.client || origin.own.includes(revision)) return false
   const base = origin.base ?? 0
   return base < revision && entered <= base

@@ -7,10 +7,17 @@ import { getOwn, isAbsent, type WireObject } from '../value/value'
 import { changedKeys, criteriaOf, multiOfIn } from './candidates'
 import type { Change } from './change'
 import { type Criteria, satisfies } from './criteria'
-import { type Execution, isSeen, originOf, timeByCriteria, writingOf } from './execution'
+import {
+  type Execution,
+  forgetGone,
+  isSeen,
+  noteGone,
+  originOf,
+  timeByCriteria,
+  writingOf,
+} from './execution'
 import { isRejection, judgePut, judgeRemoval } from './judge'
 import {
-  GONE,
   type Merged,
   mergeChanges,
   mergeWhole,
@@ -81,6 +88,7 @@ function apply(
       return change(run, row, changes, operation)
     }
     case 'delete':
+      forgetGone(run, row)
       if (row.state.kind !== 'row') return isAbsentThere(run, row, operation)
       return settle(run, row, removalOf(run, row, operation), operation)
     case 'modify':
@@ -189,13 +197,15 @@ async function applyByCriteria(run: Execution, placed: PlacedOperation): Promise
     // The client did not reach it, so it may not have it, or as another one.
     if (!known.has(row.key)) {
       note(run, placed, -1, row, false)
-      if (row.state.kind === 'dead') row.unknown = new Map([...(row.unknown ?? []), [GONE, true]])
+      if (row.state.kind === 'dead') noteGone(run, row)
     }
     await run.tx.breathe()
   }
   for (const [position, key] of keys.entries()) {
     const row = run.overlay.get(table, key)
-    if (row !== undefined) note(run, placed, position, row, done.has(key))
+    if (row === undefined) continue
+    note(run, placed, position, row, done.has(key))
+    if (action.type === 'delete') forgetGone(run, row)
     done.delete(key)
   }
   // The client did not expect it to reach these.

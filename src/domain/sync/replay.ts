@@ -8,7 +8,7 @@ import type { Table } from '../store/tables'
 import { parseStored, type WireObject } from '../value/value'
 import { multiOfIn } from './candidates'
 import { satisfies } from './criteria'
-import { type Execution, writingOf } from './execution'
+import { type Execution, noteGone, writingOf } from './execution'
 import { isRejection, judgePut, judgeRemoval } from './judge'
 import { type KeptOperation, keptOperations, type Place, stepsToApply } from './kept'
 import { withoutKey } from './merge'
@@ -146,6 +146,7 @@ async function applyKept(
     if (kept.kind === 'delete') {
       if (stored !== undefined) await judgeRemoval(writing, stored)
       row.state = { kind: 'dead', revision, client: kept.client, entered: birthOf(state.stamps) }
+      if (kept.client === run.push.client.number) noteGone(run, row)
       return true
     }
     const copy = copyOf(state)

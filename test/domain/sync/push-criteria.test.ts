@@ -503,6 +503,52 @@ describe('rule 7: replay in either order', () => {
     }
   })
 
+  test('a deletion that reaches an own object by what another did is not undone by a later change of it', async () => {
+    for (const isLate of [false, true]) {
+      await using world = await setupPush()
+      const { database } = world
+      const phone = await connect(database, 'alice')
+      const laptop = await connect(database, 'alice')
+      const at = { base: await revisionOf(database), now: T + 100 }
+      const moving = { type: 'modify', keys: [], criteria: inList('x'), changeSpec: { list: 'y' } }
+      const made = card('a', { list: 'x', note: 'made' })
+      const work = [
+        [insert(made), { type: 'delete', keys: [], criteria: inList('y') }],
+        [{ ...change('a', { note: 'changed' }), type: 'upsert', values: [made] }],
+      ]
+      if (isLate) await laptop.send([[moving]], at)
+      const { named } = await phone.send(work, at)
+      if (!isLate) await laptop.send([[moving]], at)
+      expect(await read(database, 'cards', 'a')).toBeUndefined()
+      expect(named.get('cards')?.get('a')?.isAsSent).toBe(!isLate)
+    }
+  })
+
+  test('an object that its client has deleted, too, can be made again there', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const phone = await connect(database, 'alice')
+    const laptop = await connect(database, 'alice')
+    const at = { base: await revisionOf(database), now: T + 100 }
+    const moving = { type: 'modify', keys: [], criteria: inList('x'), changeSpec: { list: 'y' } }
+    await laptop.send([[moving]], at)
+    for (const [key, criteria] of [
+      ['a', undefined],
+      ['b', inList('x')],
+    ] as const) {
+      const made = card(key, { list: 'x' })
+      await phone.send(
+        [
+          [insert(made), { type: 'delete', keys: [], criteria: inList('y') }],
+          [{ type: 'delete', keys: [key], criteria }],
+          [{ type: 'upsert', keys: [key], values: [{ ...made, list: 'z' }] }],
+        ],
+        at,
+      )
+      expect(await read(database, 'cards', key)).toMatchObject({ list: 'z' })
+    }
+  })
+
   test('reaches an object that comes from where the author could not read it', async () => {
     await using world = await setupPush()
     const { database } = world
