@@ -112,6 +112,8 @@ CREATE TABLE sync_clients (
   subject TEXT NOT NULL,
   -- The tables that it declares, as JSON.
   tables TEXT NOT NULL,
+  -- Its Y.Doc properties by table, as JSON; empty: none.
+  texts TEXT NOT NULL,
   -- The latest time of its operations, ms: no later one gets an earlier time.
   floor INTEGER NOT NULL,
   -- The revision of its latest rejected transaction.

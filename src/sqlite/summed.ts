@@ -100,7 +100,17 @@ const TABLES = {
   sync_clients: {
     noun: 'sync client',
     key: ['number'],
-    columns: ['number', 'identity', 'subject', 'tables', 'floor', 'rejected', 'privates', 'seen'],
+    columns: [
+      'number',
+      'identity',
+      'subject',
+      'tables',
+      'texts',
+      'floor',
+      'rejected',
+      'privates',
+      'seen',
+    ],
   },
   applied: {
     noun: 'transaction of a sync client',

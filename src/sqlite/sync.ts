@@ -64,12 +64,12 @@ interface ClientRow extends Omit<SyncClient, 'tables'> {
 }
 
 const SELECT_CLIENT =
-  'SELECT number, identity, subject, tables, floor, rejected, privates, seen, sum FROM sync_clients WHERE subject = ? AND identity = ?'
+  'SELECT number, identity, subject, tables, texts, floor, rejected, privates, seen, sum FROM sync_clients WHERE subject = ? AND identity = ?'
 
 const { userClients } = FIXED_LIMITS
 
 const CLIENT_BY_NUMBER =
-  'SELECT number, identity, subject, tables, floor, rejected, privates, seen, sum FROM sync_clients WHERE number = ?'
+  'SELECT number, identity, subject, tables, texts, floor, rejected, privates, seen, sum FROM sync_clients WHERE number = ?'
 
 export function syncClientReader(context: TxContext): SyncClientReader {
   return { find: (subject, identity) => findClient(context, subject, identity) }
@@ -141,7 +141,7 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
       if (found !== undefined) return found
       const row = context.connection
         .prepare<ClientRow>(
-          "INSERT OR REPLACE INTO sync_clients (identity, subject, tables, floor, rejected, privates, seen) VALUES (?, ?, '[]', 0, 0, 0, ?) RETURNING number, identity, subject, tables, floor, rejected, privates, seen",
+          "INSERT OR REPLACE INTO sync_clients (identity, subject, tables, texts, floor, rejected, privates, seen) VALUES (?, ?, '[]', '', 0, 0, 0, ?) RETURNING number, identity, subject, tables, texts, floor, rejected, privates, seen",
         )
         .get(identity, subject, now)
       if (row === null) throw new Error('the client was not stored')
@@ -151,14 +151,15 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
       return toClient(row)
     },
     put(client) {
-      const { number, floor, rejected, privates, seen } = client
+      const { number, texts, floor, rejected, privates, seen } = client
       const tables = JSON.stringify(client.tables)
       context.connection
         .prepare(
-          'UPDATE sync_clients SET tables = ?, floor = ?, rejected = ?, privates = ?, seen = ?, sum = ? WHERE number = ?',
+          'UPDATE sync_clients SET tables = ?, texts = ?, floor = ?, rejected = ?, privates = ?, seen = ?, sum = ? WHERE number = ?',
         )
         .run(
           tables,
+          texts,
           floor,
           rejected,
           privates,

@@ -1,6 +1,7 @@
 import { findStanding } from '../domain/access/actor'
 import type { ReadTx } from '../domain/store/store'
 import { formatRevision } from '../domain/sync/revision'
+import { readTexts, withoutText } from '../domain/sync/text'
 import { visibilityOf } from '../domain/sync/visible'
 import { mentionsBlobs } from '../domain/value/blob'
 import { MINUTE } from '../domain/value/time'
@@ -44,7 +45,11 @@ export const TELL_EVERY = MINUTE
 /** The characters of all messages that wait in memory for slow readers: with more, clients have to pull. */
 const MOST_WAITING = 8 * 1024 * 1024
 
+/** The characters of a message in which values of `Y.Doc` properties are looked for. */
+const MOST_SEARCHED = 64 * 1024
+
 const NOTHING = { head: '', changes: '', text: '' }
+const UNSTRIPPED = { texts: '', changes: '', text: '' }
 
 export function createDelivery(parts: DeliveryParts): Delivery {
   const { feed, now, listen, isHeld, isCrowded, postpone } = parts
@@ -53,6 +58,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   const waitingBySession = new Map<Session, number>()
   let last = NOTHING
   let lastTables: ReadonlySet<string> = new Set()
+  let stripped = UNSTRIPPED
 
   async function serve(tx: ReadTx, session: Session, upTo: number): Promise<void> {
     if (session.isFull) return
@@ -77,7 +83,9 @@ export function createDelivery(parts: DeliveryParts): Delivery {
       return
     }
     session.told = 0
-    if (changes !== '' || session.isAging) await sendChanges(tx, session, changes, upTo)
+    if (changes === '' && !session.isAging) return
+    const sent = session.texts === '' ? changes : strippedFor(session, changes)
+    await sendChanges(tx, session, sent, upTo)
   }
 
   async function stands(tx: ReadTx, session: Session): Promise<boolean> {
@@ -99,7 +107,10 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     if (session.hash === sight.hash) session.hash = sight.hash
     if (caller.actor.subject !== null) {
       const client = await tx.syncClients.find(caller.actor.subject, named.identity)
-      if (client !== undefined) session.tables = tablesOf(client.tables)
+      if (client !== undefined) {
+        session.tables = tablesOf(client.tables)
+        session.texts = client.texts
+      }
     }
     listen(session, sight)
     session.sight = sight
@@ -150,6 +161,14 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     session.isAging = false
   }
 
+  /** The same for all clients of one application that were in step before. */
+  function strippedFor({ texts }: Session, changes: string): string {
+    if (stripped.texts !== texts || stripped.changes !== changes) {
+      stripped = { texts, changes, text: withoutText(changes, readTexts(texts)) }
+    }
+    return stripped.text
+  }
+
   /** Clients that were in step before get the same text, which is made once for all of them. */
   function messageOf(head: string, changes: string): string {
     if (last.head !== head || last.changes !== changes) {
@@ -195,15 +214,22 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     tellMissed,
     mute,
     forget,
-    rest: () => void (last = NOTHING),
+    rest() {
+      last = NOTHING
+      stripped = UNSTRIPPED
+    },
     get pulls() {
       return pulls
     },
   }
 }
 
-/** True for changes with blobs whose client gets their bytes from an answer to a pull. */
-function isBeyond({ client }: Session, changes: string): boolean {
+/**
+ * True for changes with blobs whose client gets their bytes from an answer to a pull, and for long ones
+ * in which text would have to be found: answers are made in short steps.
+ */
+function isBeyond({ client, texts }: Session, changes: string): boolean {
+  if (texts !== '' && changes.length > MOST_SEARCHED) return true
   return !client.knowsBlobRefs && mentionsBlobs(changes)
 }
 

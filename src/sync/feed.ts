@@ -1,9 +1,11 @@
+import { textPathsOf } from '../domain/object/draft'
 import type { Change, ChunkSize } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
 import type { Awaitable } from '../domain/store/records'
 import type { Commit, ReadTx } from '../domain/store/store'
 import { changeMessage } from '../domain/sync/message'
 import { placeRevision } from '../domain/sync/revision'
+import { withoutText } from '../domain/sync/text'
 import { isPersonal, visibilityOf, wasOwn } from '../domain/sync/visible'
 import { createCollector } from './garbage'
 import type { Session } from './session'
@@ -218,8 +220,12 @@ async function encode(
   for (const group of groups.values()) {
     const [first] = group
     const table = first?.table ?? ''
-    if ((await tx.tables.find(table))?.hidden !== false) continue
-    const text = changeMessage(group, base)
+    const declared = await tx.tables.find(table)
+    if (declared === undefined || declared.hidden) continue
+    const message = changeMessage(group, base)
+    const paths = textPathsOf(declared)
+    const text =
+      paths.length === 0 ? message : withoutText(message, new Map([[table, new Set(paths)]]))
     // A row that was written with the values it had is no change.
     if (text !== '') parts.push({ table, isRemoval: first?.object === null, text })
   }

@@ -22,6 +22,8 @@ export interface Answered {
   readonly inviteRealms: readonly string[]
   /** The tables that the client declares and marks for sync. */
   readonly tables: ReadonlySet<string>
+  /** Its `Y.Doc` properties (`textsDeclared`). */
+  readonly texts: string
 }
 
 /** A request of a client that is being answered: until it is disposed, its sockets hear nothing. */
@@ -222,11 +224,11 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     held.set(client, (held.get(client) ?? 0) + 1)
     let isOver = false
     return {
-      answered({ serverRevision: text, revision, realms, inviteRealms, tables }) {
+      answered({ serverRevision: text, revision, realms, inviteRealms, tables, texts }) {
         let hash: string | undefined
         for (const session of byClient.of(client)) {
           hash ??= realmSetHash(realms, inviteRealms)
-          session.answered({ text, revision }, hash, tables)
+          session.answered({ text, revision }, hash, { tables, texts })
         }
       },
       [Symbol.dispose]() {

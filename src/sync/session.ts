@@ -95,6 +95,8 @@ export class Session implements SocketOwner {
   former: Sight | undefined = undefined
   /** The tables that the client declares; undefined: unknown, it gets all. */
   tables: ReadonlySet<string> | undefined = undefined
+  /** Its `Y.Doc` properties (`readTexts`); empty: none that are known. */
+  texts = ''
   /** When it was told to pull, or that its token ended, ms; 0: not since its state changed. */
   told = 0
   /** The base of the last message, if the client itself had named it. */
@@ -201,8 +203,9 @@ export class Session implements SocketOwner {
   }
 
   /** The client was answered by HTTP: that is what it has from now on. */
-  answered(base: Base, hash: string, tables: ReadonlySet<string>): void {
-    this.tables = tables
+  answered(base: Base, hash: string, declared: Pick<Session, 'tables' | 'texts'>): void {
+    this.tables = declared.tables
+    this.texts = declared.texts
     this.hash = hash
     this.#move(base)
     this.isNamed = false

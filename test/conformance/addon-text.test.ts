@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
+import { until } from '../timing'
 import { openDevice, setupServed } from './addon/setup'
-import { pull } from './addon/sync'
+import { expectRows, pull, rows } from './addon/sync'
 
 const ALICE = 'alice@example.com'
 const STORES = { items: '@id, title', notes: '@id, title, doc: Y.Doc' }
@@ -41,4 +42,44 @@ test('text of y-dexie is refused, and the device keeps it with its objects', asy
   })
   expect(outcome.pending).toBeGreaterThan(0)
   expect(outcome.updates).toBeGreaterThan(0)
+})
+
+test('a value in a Y.Doc property, written by a device without y-dexie, keeps no device with it from syncing', async () => {
+  await using served = await setupServed()
+  const plain = { items: '@id, title', notes: '@id, title, doc' }
+  await using laptop = await openDevice(served, ALICE, { stores: plain })
+  await laptop.run((db) => db.table('notes').add({ id: 'ntsA', title: 'one', doc: 'text' }))
+  await pull(laptop)
+  await using phone = await openDevice(served, ALICE, {
+    stores: STORES,
+    hasText: true,
+    cloud: { disableWebSocket: false },
+  })
+  await expectRows(phone, [{ id: 'ntsA', title: 'one' }], 'notes')
+  await until(() => phone.run((db) => db.cloud.webSocketStatus.value === 'connected'))
+  await pull(phone)
+  const requests = await phone.run((_db, _given, { syncs }) => syncs.length)
+  await laptop.run((db) => db.table('notes').update('ntsA', { title: 'two', doc: 'more' }))
+  await laptop.run((db) => db.table('notes').add({ id: 'ntsB', title: 'new', doc: null }))
+  await pull(laptop)
+  // Over the live connection, without a request.
+  await until(async () => (await rows(phone, 'notes')).length === 2)
+  expect(await phone.run((_db, _given, { syncs }) => syncs.length)).toBe(requests)
+  await phone.run((db) => db.table('notes').update('ntsA', { title: 'three' }))
+  const own = [
+    { id: 'ntsA', title: 'three' },
+    { id: 'ntsB', title: 'new' },
+  ]
+  await expectRows(phone, own, 'notes')
+  await expectRows(
+    laptop,
+    [
+      { ...own[0], doc: 'more' },
+      { ...own[1], doc: null },
+    ],
+    'notes',
+  )
+  expect(
+    await phone.run((_db, _given, { syncs }) => syncs.every((one) => one.status === 200)),
+  ).toBe(true)
 })

@@ -45,6 +45,7 @@ export function describeSync(openStore: OpenStore): void {
         identity: 'one',
         subject: 'alice',
         tables: [],
+        texts: '',
         floor: 0,
         rejected: 0,
         privates: 0,
@@ -52,7 +53,9 @@ export function describeSync(openStore: OpenStore): void {
       })
       const same = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW + 5))
       expect(same).toEqual(made)
-      const changed = { ...made, tables: ['things', 'a"b'], floor: 7, privates: 3, seen: NOW + 9 }
+      const tables = ['things', 'a"b']
+      const texts = '[["things",["doc"]]]'
+      const changed = { ...made, tables, texts, floor: 7, privates: 3, seen: NOW + 9 }
       await database.write((tx) => tx.syncClients.put(changed))
       await inEveryLife(fixture, async (again) => {
         const find = (subject: string, identity: string) =>

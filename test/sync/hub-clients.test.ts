@@ -28,6 +28,7 @@ describe('a client', () => {
       realms,
       inviteRealms,
       tables: new Set(['notes', 'todoItems']),
+      texts: '',
     })
     answering[Symbol.dispose]()
     await settled()
@@ -72,7 +73,7 @@ describe('a client', () => {
       await settled()
       const { rev: serverRevision, revision, realms, inviteRealms } = given
       const tables = new Set(['todoItems'])
-      answering.answered({ serverRevision, revision, realms, inviteRealms, tables })
+      answering.answered({ serverRevision, revision, realms, inviteRealms, tables, texts: '' })
       return realmSetHash(realms, inviteRealms)
     }
     await root.remove('members', 'm')
@@ -138,7 +139,7 @@ describe('a client', () => {
     const answering = scene.hub.answering('one', ALICE.id)
     await root.put('todoItems', { id: 'a', ...PUBLIC })
     const { rev: serverRevision, ...rest } = await scene.pulled(ALICE)
-    answering.answered({ serverRevision, tables: new Set(['todoItems']), ...rest })
+    answering.answered({ serverRevision, tables: new Set(['todoItems']), texts: '', ...rest })
     answering[Symbol.dispose]()
     await root.put('todoItems', { id: 'b', ...PUBLIC })
     expect(await socket.next()).toMatchObject({ type: 'changes', baseRev: serverRevision })

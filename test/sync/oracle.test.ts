@@ -56,7 +56,7 @@ class Client {
     using answering = hub.answering(this.person.id, this.person.id)
     const answer = await pullFrom(database, this.person, this.#last, this.#rev)
     const { realms, inviteRealms, serverRevision, end } = answer
-    answering.answered({ ...end, tables: new Set(TABLES) })
+    answering.answered({ ...end, tables: new Set(TABLES), texts: '' })
     for (const [table, rows] of this.rows) {
       for (const [key, value] of rows) {
         const realm = String(value['realmId'])

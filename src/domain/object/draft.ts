@@ -58,7 +58,7 @@ function requireNoText(table: Table, object: WireObject, position: number | unde
 }
 
 /** The `Y.Doc` properties of a stores text. Clients teach keys only, so it is that of an administrator. */
-function textPathsOf({ name, stores }: Table): readonly string[] {
+export function textPathsOf({ name, stores }: Table): readonly string[] {
   return stores.includes(': Y.Doc') ? parseTable(name, stores).yProps : NONE
 }
 

@@ -28,6 +28,8 @@ export interface SyncClient {
   readonly subject: string
   /** The tables that it declares and marks for sync. */
   readonly tables: readonly string[]
+  /** Its `Y.Doc` properties by table (`textsDeclared`); empty: none. */
+  readonly texts: string
   /** No later operation of it gets an earlier time than this, ms. */
   readonly floor: number
   /** The revision of its latest transaction that was rejected or repeated; 0 when there was none. */

@@ -95,7 +95,8 @@ export function pathOfIndex(name: string): Path {
   return name.split('.').map(escaped)
 }
 
-function escaped(segment: string): string {
+/** A name as stored objects spell it. */
+export function escaped(segment: string): string {
   return segment.startsWith('$') ? `$${segment}` : segment
 }
 

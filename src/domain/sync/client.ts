@@ -5,6 +5,7 @@ import type { SyncClient } from '../store/sync'
 import { DAY } from '../value/time'
 import type { Actor } from '../access/actor'
 import type { SyncRequest } from './request'
+import { textsDeclared } from './text'
 
 /** A client that did not change is noted again after this time, ms. */
 const NOTED_AGAIN = DAY
@@ -21,20 +22,21 @@ export function findSyncClient(
   )
 }
 
-/** True when there is nothing to store of the client: it is `known` with the tables that it declares. */
+/** True when there is nothing to store of the client: it is `known` with what it declares. */
 export function isNoted(
   known: SyncClient | undefined,
   request: SyncRequest,
   now: number,
 ): known is SyncClient {
   if (known === undefined || known.seen <= now - NOTED_AGAIN) return false
+  if (known.texts !== textsDeclared(request)) return false
   const tables = markedTables(request)
   return (
     tables.length === known.tables.length && tables.every((one, at) => one === known.tables[at])
   )
 }
 
-/** Stores the client, with the tables that it declares. `now` in ms. Throws as `requireWriter`. */
+/** Stores the client, with what it declares. `now` in ms. Throws as `requireWriter`. */
 export async function noteClient(
   database: Database,
   actor: Actor & { readonly subject: string },
@@ -45,7 +47,8 @@ export async function noteClient(
   return await database.write(async (tx) => {
     await requireWriter(tx, actor, now)
     const known = await tx.syncClients.ensure(subject, request.clientIdentity, now)
-    const client = { ...known, tables: markedTables(request), seen: now }
+    const texts = textsDeclared(request)
+    const client = { ...known, tables: markedTables(request), texts, seen: now }
     await tx.syncClients.put(client)
     return client
   })

@@ -8,6 +8,7 @@ import { quoted, SatchelError } from '../value/error'
 import type { Named, NamedKey, Rejection } from './named'
 import type { LastPull, SyncRequest } from './request'
 import { placeRevision } from './revision'
+import { type TextProperties, textProperties } from './text'
 import { type Visibility, visibilityOf } from './visible'
 
 /** One short read of an answer; a part of it has as many characters. */
@@ -55,6 +56,8 @@ export interface Plan {
   readonly tables: ReadonlyMap<string, Table>
   /** Those that the client gets whole. */
   readonly newTables: ReadonlySet<string>
+  /** The values that are left out of its rows; undefined for none. */
+  readonly text: TextProperties | undefined
   /** The named keys that are not as the client has assumed. */
   readonly pending: readonly PendingKey[]
   /** Whether the answer has private rows (`#key:user`) as new ones. */
@@ -113,6 +116,7 @@ export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promis
         ? []
         : [...tables.keys()].filter((name) => !isInitiallySynced(pull.request, name)),
     ),
+    text: textProperties(pull.request.tables, tables),
     pending: pendingOf(pull.named, base, knownIds.length < had.size),
     privates: { areSent: false },
     leaveOut(table, key) {

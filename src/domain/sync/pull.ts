@@ -12,6 +12,7 @@ import { CHUNK, makePlan, type Plan, type Pull } from './plan'
 import { formatRevision } from './revision'
 import { echoSchema } from './schema'
 import { addInvitations, addSeen, dropFormerRows, pendingRows, type Sight, sightOf } from './sight'
+import { withoutText } from './text'
 import { isPersonal } from './visible'
 
 /** A part of an answer. */
@@ -50,9 +51,12 @@ export async function* answerSync(database: Database, pull: Pull): AsyncGenerato
   if (closing === undefined && !isFresh) {
     ;({ plan, closing } = await database.read((tx) => beginShort(tx, pull, SHORT)))
   }
-  if (closing !== undefined && inlineSource(database, pull, closing.entries) === undefined) {
-    yield lastPart(headOf(database, plan) + closing.entries, plan, closing)
-    return
+  if (closing !== undefined) {
+    const entries = sentTo(plan, closing.entries)
+    if (inlineSource(database, pull, entries) === undefined) {
+      yield lastPart(headOf(database, plan) + entries, plan, closing)
+      return
+    }
   }
   if (isFresh) {
     for await (const part of partsOf(database, { ...plan, chunk: SHORT })) {
@@ -69,8 +73,9 @@ export async function* answerSync(database: Database, pull: Pull): AsyncGenerato
 async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPart> {
   let text = headOf(database, plan)
   let separator = ''
-  async function* add(entries: string): AsyncGenerator<AnswerPart> {
-    if (entries === '') return
+  async function* add(read: string): AsyncGenerator<AnswerPart> {
+    if (read === '') return
+    const entries = sentTo(plan, read)
     text += separator
     separator = ','
     const source = inlineSource(database, plan.pull, entries)
@@ -93,6 +98,10 @@ async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPa
     // Also when nothing was added: the rows of a large request need not be sent back.
     await sharedTurn()
   }
+}
+
+function sentTo({ text }: Plan, entries: string): string {
+  return text === undefined ? entries : withoutText(entries, text)
 }
 
 /** Undefined when the entries are sent as they are. */

@@ -3,7 +3,7 @@ import { FIXED_LIMITS, requireFew } from '../value/fixed-limits'
 import { isNameText } from '../value/key'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
 import { LeftOut } from '../json/shaped'
-import { type Change, readChangeSpec, type SpecLimits } from './change'
+import { type Change, escaped, readChangeSpec, type SpecLimits } from './change'
 import { type Criteria, readCriteria } from './criteria'
 
 /** The body of a request to `POST /sync` (protocol.md §4.2). */
@@ -31,6 +31,8 @@ export interface DeclaredTable {
   readonly idPrefix: string | undefined
   /** Undefined during the first session of a client. */
   readonly primaryKey: string | undefined
+  /** The names of its properties that are Yjs documents, as stored objects spell them. */
+  readonly textProperties: readonly string[]
   readonly wire: WireObject
 }
 
@@ -198,10 +200,29 @@ function readTables(schema: unknown): Map<string, DeclaredTable> {
       generated: present(entry, 'generatedGlobalId') === true,
       idPrefix: typeof idPrefix === 'string' ? idPrefix : undefined,
       primaryKey: typeof primaryKey === 'string' ? primaryKey : undefined,
+      textProperties: textPropertiesIn(name, entry),
       wire: entry,
     })
   }
+  let count = 0
+  for (const { textProperties } of tables.values()) count += textProperties.length
+  requireFew(FIXED_LIMITS.textProperties, count)
   return tables
+}
+
+const NO_PROPERTIES: readonly string[] = []
+const TEXT_PROPERTY_LENGTH = 256
+
+function textPropertiesIn(table: string, entry: WireObject): readonly string[] {
+  const names = listIn(entry, 'yProps')
+  if (names.length === 0) return NO_PROPERTIES
+  return names.map((name) => {
+    if (typeof name === 'string' && name.length <= TEXT_PROPERTY_LENGTH && isNameText(name)) {
+      return escaped(name)
+    }
+    const expected = `a list of names of at most ${TEXT_PROPERTY_LENGTH} characters`
+    throw invalid(`"yProps" in the "schema" of ${quoted(table)}`, expected)
+  })
 }
 
 function* readLastPull(value: unknown): Generator<void, LastPull, void> {

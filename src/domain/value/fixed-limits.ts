@@ -47,6 +47,12 @@ export const FIXED_LIMITS = {
     of: 'a database, hidden tables included, and the schema in a sync request',
     beyond: 'the request is refused',
   },
+  textProperties: {
+    most: 100,
+    unit: 'properties',
+    of: 'the `Y.Doc` properties in the schema of a sync request, each with a name of at most 256 characters',
+    beyond: 'the request is refused',
+  },
   indexCharacters: {
     most: 1_024,
     unit: 'characters',

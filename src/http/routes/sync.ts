@@ -11,6 +11,7 @@ import { type AnswerPart, answerSync as readAnswer } from '../../domain/sync/pul
 import { readSyncBody } from '../../domain/sync/body'
 import { movedBy, readSyncRequest, type SyncRequest } from '../../domain/sync/request'
 import { isFirstSync, storeRequest } from '../../domain/sync/sync'
+import { textsDeclared } from '../../domain/sync/text'
 import { aborted, SatchelError } from '../../domain/value/error'
 import { FIXED_LIMITS } from '../../domain/value/fixed-limits'
 import { createCollector } from '../../sync/garbage'
@@ -219,7 +220,9 @@ function heard({ pull, answering }: StoredRequest, parts: AsyncGenerator<AnswerP
       const { value } = await parts.next()
       const part = value as AnswerPart | undefined
       if (part?.end === undefined) return part
-      answering.answered({ ...part.end, tables: new Set(markedTables(pull.request)) })
+      const { request } = pull
+      const tables = new Set(markedTables(request))
+      answering.answered({ ...part.end, tables, texts: textsDeclared(request) })
       answering[Symbol.dispose]()
       return part
     },

@@ -149,7 +149,8 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
     let text = ''
     for await (const part of sync(mortal(database), given)) {
       text += part.text
-      if (part.end !== undefined) answering.answered({ ...part.end, tables: new Set(TABLES) })
+      if (part.end !== undefined)
+        answering.answered({ ...part.end, tables: new Set(TABLES), texts: '' })
     }
     return text
   }
