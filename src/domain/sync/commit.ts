@@ -106,7 +106,7 @@ async function namedRealm({ tx }: Execution, { state }: Row): Promise<RealmRef |
 }
 
 /** Runs `work`, and notes that its refusal is about this row. */
-async function named<T>(row: Row, work: () => Awaitable<T>): Promise<T> {
+export async function named<T>(row: Row, work: () => Awaitable<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -212,7 +212,7 @@ export async function judgePlain(
 }
 
 /** As `settle`, for a row that is put or removed. */
-function judgeRow(run: Execution, row: Row, writing: Writing): Awaitable<Settled> {
+export function judgeRow(run: Execution, row: Row, writing: Writing): Awaitable<Settled> {
   if (isPut(row)) return settle(run, row, writing)
   if (row.before === undefined) return undefined
   return andThen(judgeRemoval(writing, row.before), () => 'removed')
@@ -261,6 +261,7 @@ async function settleReplayed(
   sent: RowState & { kind: 'row' },
 ): Promise<Settled> {
   disappoint(run, row)
+  run.isReplayed = true
   const { state, before } = row
   const realmId = sent.object['realmId']
   const isGone = typeof realmId === 'string' && (await run.tx.realms.find(realmId)) === undefined
@@ -306,7 +307,7 @@ function isUnchanged(
   return formatStamps(stamps, updated, revision) === earlier && JSON.stringify(object) === value
 }
 
-function putOf(run: Execution, row: Row, placement: Placement): ObjectPut {
+export function putOf(run: Execution, row: Row, placement: Placement): ObjectPut {
   const { revision, push } = run
   const { draft, key, realm, owner } = placement
   const { table, before, state } = row
@@ -330,12 +331,12 @@ function putOf(run: Execution, row: Row, placement: Placement): ObjectPut {
   return { ...put, entries, blobs, previous: before, previousTraces }
 }
 
-function removalOf({ table, before }: Row): ObjectRemoval {
+export function removalOf({ table, before }: Row): ObjectRemoval {
   if (before === undefined) throw new Error('a row that is removed was there')
   return { previous: before, ...storedTraces(table, before.value) }
 }
 
-function noteWritten(run: Execution, { table, key, base }: Row): void {
+export function noteWritten(run: Execution, { table, key, base }: Row): void {
   const { revision, written, names } = run
   written.set(table, key, revision)
   if (names.named.get(table.name)?.has(key) !== true) return

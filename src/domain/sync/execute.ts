@@ -20,14 +20,15 @@ export async function executeAll(
 }
 
 /** Loads the rows of all operations together: each of them may be one row. */
-async function loadNamed(
-  { overlay }: Execution,
+export async function loadNamed(
+  { overlay, tx }: Execution,
   operations: readonly PlacedOperation[],
 ): Promise<void> {
   if (operations.length < 2) return
   if (operations.some(({ operation }) => criteriaOf(operation.action) !== undefined)) return
   for (const [table, some] of Map.groupBy(operations, ({ table: its }) => its)) {
     await overlay.load(
+      tx,
       table,
       some.flatMap(({ keys }) => keys),
     )

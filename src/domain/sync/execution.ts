@@ -42,7 +42,8 @@ export interface OwnedRealm {
 
 /** One transaction of a client under way. */
 export interface Execution {
-  readonly tx: WriteTx
+  /** That of the unit under way: a large transaction is prepared in several. */
+  tx: WriteTx
   /** The revision of its changes. */
   readonly revision: number
   readonly push: Push
@@ -67,6 +68,8 @@ export interface Execution {
    * that the client adds there before it has the answer are deleted too, and must be sent back.
    */
   mayDelete: boolean
+  /** Operations with criteria that others had sent have changed rows of it. */
+  isReplayed: boolean
 }
 
 /** The revisions in which a request wrote rows. */

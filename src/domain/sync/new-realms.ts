@@ -19,7 +19,7 @@ export async function enterNewRealms(
   for (const { table, keys, operation } of operations) {
     const { type } = operation.action
     if (table.name !== 'realms' || (type !== 'insert' && type !== 'upsert')) continue
-    await overlay.load(table, keys)
+    await overlay.load(tx, table, keys)
     for (const key of keys) {
       const row = overlay.get(table, key)
       const isNew = row?.before === undefined && row?.isTaken === false && !newRealms.has(key)

@@ -40,7 +40,7 @@ export interface PlacedOperation {
 /** Applies one operation of a transaction to its overlay (rules 1 to 4 and 6 of merging). */
 export async function applyOperation(run: Execution, placed: PlacedOperation): Promise<void> {
   const { operation, table, keys } = placed
-  const loading = run.overlay.load(table, keys)
+  const loading = run.overlay.load(run.tx, table, keys)
   if (loading instanceof Promise) await loading
   const { action } = operation
   if (criteriaOf(action) !== undefined) return applyByCriteria(run, placed)
@@ -215,8 +215,8 @@ async function applyByCriteria(run: Execution, placed: PlacedOperation): Promise
 async function matchingRows(run: Execution, table: Table, criteria: Criteria): Promise<Row[]> {
   const { overlay, candidates, tx, push } = run
   if (candidates !== undefined) {
-    await overlay.load(table, candidates.keysByCriteria.get(criteria) ?? [])
-    await overlay.load(table, await changedKeys(tx, push.actor, table, candidates.revision))
+    await overlay.load(tx, table, candidates.keysByCriteria.get(criteria) ?? [])
+    await overlay.load(tx, table, await changedKeys(tx, push.actor, table, candidates.revision))
   }
   const multiOf = multiOfIn(table)
   const matching: Row[] = []

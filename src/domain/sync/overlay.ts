@@ -31,10 +31,10 @@ export interface Row {
 
 /** The rows of one transaction. */
 export interface Overlay {
-  get(table: Table, key: string): Row | undefined
+  get(table: Pick<Table, 'name'>, key: string): Row | undefined
   /** Brings these keys in, unless they are. */
-  load(table: Table, keys: readonly string[]): Awaitable<void>
-  rows(): Iterable<Row>
+  load(tx: WriteTx, table: Table, keys: readonly string[]): Awaitable<void>
+  rows(): IteratorObject<Row>
   rowsOf(table: Table): readonly Row[]
 }
 
@@ -42,7 +42,7 @@ export interface Overlay {
 const BATCH = 500
 
 /** `access`: what the actor could see before the transaction. */
-export function createOverlay(tx: WriteTx, access: Access): Overlay {
+export function createOverlay(access: Access): Overlay {
   const byTable = new Map<string, Map<string, Row>>()
 
   function rowsByKey(table: Table): Map<string, Row> {
@@ -54,7 +54,12 @@ export function createOverlay(tx: WriteTx, access: Access): Overlay {
   }
 
   /** At once where the store answers at once: a promise for each row would cost as much as the row. */
-  function rowOf(table: Table, key: string, found: TimedObject | undefined): Awaitable<Row> {
+  function rowOf(
+    tx: WriteTx,
+    table: Table,
+    key: string,
+    found: TimedObject | undefined,
+  ): Awaitable<Row> {
     if (found !== undefined && isReadable(access, table, key, found.realm)) {
       return rowWith(table, key, stateOf(found), { before: found, latest: found.revision })
     }
@@ -69,14 +74,14 @@ export function createOverlay(tx: WriteTx, access: Access): Overlay {
     })
   }
 
-  async function loadMissing(table: Table, keys: readonly string[]): Promise<void> {
+  async function loadMissing(tx: WriteTx, table: Table, keys: readonly string[]): Promise<void> {
     const rows = rowsByKey(table)
     const missing = [...new Set(keys)].filter((key) => !rows.has(key))
     for (let start = 0; start < missing.length; start += BATCH) {
       const batch = missing.slice(start, start + BATCH)
       const found = await tx.objects.findMany(table, batch)
       for (const key of batch) {
-        const row = rowOf(table, key, found.get(key))
+        const row = rowOf(tx, table, key, found.get(key))
         rows.set(key, row instanceof Promise ? await row : row)
       }
       await tx.breathe()
@@ -85,9 +90,9 @@ export function createOverlay(tx: WriteTx, access: Access): Overlay {
 
   return {
     get: (table, key) => byTable.get(table.name)?.get(key),
-    load(table, keys) {
+    load(tx, table, keys) {
       const rows = rowsByKey(table)
-      return keys.every((key) => rows.has(key)) ? undefined : loadMissing(table, keys)
+      return keys.every((key) => rows.has(key)) ? undefined : loadMissing(tx, table, keys)
     },
     *rows() {
       for (const rows of byTable.values()) yield* rows.values()

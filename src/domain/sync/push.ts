@@ -14,6 +14,7 @@ import type { Named, Rejection } from './named'
 import { createNames } from './names'
 import { createRefusedRows, type RefusedRows } from './refused'
 import type { ClientTransaction } from './request'
+import { executePrepared, type Prepared, writePrepared } from './prepare'
 import { keysOf, reachOf } from './reach'
 import { executeInSteps } from './steps'
 import {
@@ -79,10 +80,17 @@ export async function pushTransactions(database: Database, given: Push): Promise
         await executeInSteps(database, push, large, progress, own)
         continue
       }
-      const { candidates, refusal } = reach ?? {}
+      const { candidates, refusal, isPrepared } = reach ?? {}
+      if (first !== undefined && isPrepared === true) {
+        const part = await executePrepared(database, push, first, progress, (judged, prepared) =>
+          runUnit(database, push, [judged], progress, { prepared }),
+        )
+        if (isPlain(push, first)) addRevisions(own, part)
+        continue
+      }
       let left = first === undefined || refusal === undefined ? unit : [{ ...first, refusal }]
       while (left.length > 0) {
-        const { done, ...part } = await runUnit(database, push, left, progress, candidates)
+        const { done, ...part } = await runUnit(database, push, left, progress, { candidates })
         const executed = left.slice(0, done)
         if (executed.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
         left = left.slice(done)
@@ -154,13 +162,19 @@ function unitsOf(transactions: readonly ClientTransaction[]): ClientTransaction[
   return units
 }
 
+/** Work that is done for the first transaction of a unit before the unit. */
+interface Ahead {
+  readonly candidates?: Candidates | undefined
+  readonly prepared?: Prepared | undefined
+}
+
 /** Executes transactions until the unit has taken long enough: `done` of them, at least one. */
 async function runUnit(
   database: Database,
   push: Push,
   unit: readonly ClientTransaction[],
   progress: Progress,
-  candidates: Candidates | undefined,
+  ahead: Ahead,
 ): Promise<Progress & { readonly done: number }> {
   const [first] = unit
   // A single transaction is the whole unit and needs no part of it.
@@ -173,7 +187,7 @@ async function runUnit(
       let done = 0
       for (const transaction of unit) {
         if (done > 0 && performance.now() > end) break
-        const own = transaction === first ? candidates : undefined
+        const own = transaction === first ? ahead : {}
         if (refusal === undefined) await executeOnce(tx, push, transaction, own, part, isAlone)
         else await rejectOnce(tx, push, transaction, part, refusal)
         done += 1
@@ -194,7 +208,7 @@ async function executeOnce(
   tx: WriteTx,
   push: Push,
   transaction: ClientTransaction,
-  candidates: Candidates | undefined,
+  { candidates, prepared }: Ahead,
   part: Progress,
   isAlone: boolean,
 ): Promise<void> {
@@ -219,7 +233,11 @@ async function executeOnce(
   const work = async () => {
     const access = await accessOf(tx, actor)
     const run = beginExecution(tx, push, access, { ...part, names, written }, candidates)
-    await executeAll(run, await placeOperations(tx, push, transaction))
+    if (prepared === undefined) {
+      await executeAll(run, await placeOperations(tx, push, transaction))
+    } else {
+      await writePrepared(run, prepared)
+    }
     if (run.mayDelete) await tx.syncClients.noteRejection(client.number)
     await tx.applied.put(actor.subject, txid, client.number, now)
   }

@@ -13,6 +13,8 @@ const RULED_AT_ONCE = 1_000
 /** The way to execute a transaction, by the rows that it names and that its criteria reach. */
 export interface Reach {
   readonly candidates?: Candidates | undefined
+  /** Its rows are judged before its unit, which then only writes them. */
+  readonly isPrepared?: boolean
   /** Present when it is executed in steps. */
   readonly large?: Large
   /** Present when it has more rows than one unit may change. */
@@ -46,7 +48,7 @@ export async function reachOf(
   const { transactionObjects, transactionRows } = FIXED_LIMITS
   if (rows > transactionObjects.most) return { refusal: tooManyRows(transactionObjects) }
   if (ruled > transactionRows.most) return { refusal: tooManyRows(transactionRows) }
-  return { candidates }
+  return { candidates, isPrepared: !reaches && ruled === 0 }
 }
 
 const NONE: Candidates = { revision: 0, keysByCriteria: new Map() }

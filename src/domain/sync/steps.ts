@@ -152,20 +152,7 @@ function sizeOf({ rulesByTable }: Push, { operations }: ClientTransaction): numb
 /** The steps of an operation that names its rows. */
 function namedSteps(push: Push, transaction: ClientTransaction): Plan {
   const size = sizeOf(push, transaction)
-  const parts: Operation[][] = []
-  let room = 0
-  for (const operation of transaction.operations) {
-    for (let start = 0; start < operation.keys.length;) {
-      if (room === 0) {
-        parts.push([])
-        room = size
-      }
-      const end = Math.min(start + room, operation.keys.length)
-      parts.at(-1)?.push(partOf(operation, start, end))
-      room -= end - start
-      start = end
-    }
-  }
+  const parts = partsOf(transaction, size)
   const at = async (tx: ReadTx, step: number) => {
     const operations = parts[step]
     if (operations === undefined) return undefined
@@ -181,12 +168,32 @@ function namedSteps(push: Push, transaction: ClientTransaction): Plan {
   }
 }
 
-function placedIn(table: Table, operation: Operation): PlacedOperation {
+/** Operations with the rows that they name, as parts that name `size` each. */
+export function partsOf({ operations }: ClientTransaction, size: number): Operation[][] {
+  const parts: Operation[][] = []
+  let room = 0
+  for (const operation of operations) {
+    for (let start = 0; start < operation.keys.length;) {
+      if (room === 0) {
+        parts.push([])
+        room = size
+      }
+      const end = Math.min(start + room, operation.keys.length)
+      parts.at(-1)?.push(partOf(operation, start, end))
+      room -= end - start
+      start = end
+    }
+  }
+  return parts
+}
+
+export function placedIn(table: Table, operation: Operation): PlacedOperation {
   return { operation, table, keys: operation.keys.map((key) => storedKey(table, key)) }
 }
 
 function partOf(operation: Operation, start: number, end: number): Operation {
   const { keys, action } = operation
+  if (start === 0 && end === keys.length) return operation
   return { ...operation, keys: keys.slice(start, end), action: partOfAction(action, start, end) }
 }
 

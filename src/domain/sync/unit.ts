@@ -113,7 +113,7 @@ export function beginExecution(
     push,
     clock,
     access,
-    overlay: createOverlay(tx, access),
+    overlay: createOverlay(access),
     names,
     candidates,
     newRealms: new Map(),
@@ -121,6 +121,7 @@ export function beginExecution(
     written,
     replays,
     mayDelete: false,
+    isReplayed: false,
     unitAccess: undefined,
   }
 }

@@ -249,7 +249,7 @@ async function uploadBatch(
   for (const [table, rows] of plain) {
     const run = beginExecution(tx, push, await accessOf(tx, push.actor), part)
     const keys = rows.map(({ key }) => key)
-    await run.overlay.load(table, keys)
+    await run.overlay.load(tx, table, keys)
     const uploaded = new Map<Row, UploadedRow>()
     for (const row of rows) {
       const found = merge(run, row, part.names)
@@ -280,7 +280,7 @@ async function uploadRuled(
     await tx.attempt(async () => {
       const run = beginExecution(tx, push, access, { ...part, names, written })
       run.unitAccess = access
-      await run.overlay.load(row.table, [row.key])
+      await run.overlay.load(tx, row.table, [row.key])
       const found = merge(run, row, names)
       await commitRows(run)
       if (found !== undefined) await followRow(tx, rights, found, row)

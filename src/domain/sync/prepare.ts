@@ -1,0 +1,235 @@
+import { accessOf } from '../access/access'
+import { requireWriter } from '../access/actor'
+import { putObjects, removeObjects } from '../object/discard'
+import { formatStamps, withRevision } from '../object/stamps'
+import type { Placement } from '../object/writing'
+import type {
+  ChangeChunk,
+  ChangePosition,
+  ChunkSize,
+  ObjectPut,
+  ObjectRemoval,
+} from '../store/objects'
+import type { Realm } from '../store/realms'
+import type { Database, ReadTx, WriteTx } from '../store/store'
+import type { Table } from '../store/tables'
+import { SatchelError } from '../value/error'
+import { judgeRow, named, noteWritten, putOf, removalOf } from './commit'
+import { loadNamed } from './execute'
+import { type Execution, type Push, writingOf } from './execution'
+import { isRejection, judgeRefs } from './judge'
+import { applyOperation } from './operations'
+import type { Overlay, Row } from './overlay'
+import type { ClientTransaction } from './request'
+import { partsOf, placedIn } from './steps'
+import { beginExecution, beginPart, findTables, type Progress } from './unit'
+
+/** A transaction whose rows were merged and judged before its unit, which only writes them. */
+export interface Prepared {
+  readonly run: Execution
+  readonly rows: readonly ReadyRow[]
+  /** Up to this revision nobody else has changed its rows. */
+  readonly revision: number
+  /** The newest operation with criteria that its rows were held against. */
+  readonly kept: number
+}
+
+/** A row as it is to be written; without `put` and its place it is removed. */
+interface ReadyRow {
+  readonly row: Row
+  readonly placement?: Placement
+  readonly put?: ObjectPut
+}
+
+/** Rows of one short unit. */
+const PART_ROWS = 250
+/** How often a transaction is prepared anew, because its rows or rights have changed meanwhile. */
+const MOST_TRIES = 3
+/** Stands in stamps for the revision, which only the unit that writes has. */
+const PENDING = Number.MAX_SAFE_INTEGER
+/** One short read of changes. */
+const CHUNK: ChunkSize = { rows: 500, bytes: 128 * 1024 }
+
+/** Ends a unit whose transaction is to be prepared anew. */
+const STALE = new Error('the rows of a prepared transaction have changed')
+
+/**
+ * Executes a transaction of very many named rows: `execute` runs the one unit in which it is written, for
+ * which others wait. All that needs no lock is done in short units before. Throws as `writeUnit`, and `BUSY`
+ * when others keep changing its rows.
+ */
+export async function executePrepared<T>(
+  database: Database,
+  push: Push,
+  transaction: ClientTransaction,
+  progress: Progress,
+  execute: (transaction: ClientTransaction, prepared?: Prepared) => Promise<T>,
+): Promise<T> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    try {
+      const prepared = await prepare(database, push, transaction, progress)
+      // Replayed operations have actors whose rights count when the rows are written.
+      if (prepared.run.isReplayed) return await execute(transaction)
+      return await execute(transaction, await caughtUp(database, prepared))
+    } catch (error) {
+      if (isRejection(error)) return execute({ ...transaction, refusal: error })
+      if (error !== STALE) throw error
+    }
+  }
+  throw new SatchelError(
+    'BUSY',
+    'Others keep changing the rows of a large transaction: nothing of it was stored, repeat the request',
+    { retryAfter: 1 },
+  )
+}
+
+async function prepare(
+  database: Database,
+  push: Push,
+  transaction: ClientTransaction,
+  progress: Progress,
+): Promise<Prepared> {
+  const { actor, now, signal } = push
+  const inUnit = <T>(work: (tx: WriteTx) => Promise<T>) =>
+    database.write(
+      async (tx) => {
+        await requireWriter(tx, actor, now)
+        return work(tx)
+      },
+      signal === undefined ? {} : { signal },
+    )
+  // Made with the first object otherwise, which would change the rights of the actor.
+  await inUnit(async (tx) => void (await tx.realms.ensure(actor.subject)))
+  const begun = await inUnit(async (tx) => {
+    const run = beginExecution(tx, push, await accessOf(tx, actor), beginPart(progress))
+    return {
+      run: { ...run, revision: PENDING },
+      revision: await tx.revision(),
+      kept: tx.criteriaOps.newest(),
+    }
+  })
+  const { run } = begun
+  let applied = 0
+  for (const [part, operations] of partsOf(transaction, PART_ROWS).entries()) {
+    await inUnit(async (tx) => {
+      await continueIn(run, tx)
+      // The unit runs again.
+      if (applied > part) return
+      const found = await findTables(tx, push, { ...transaction, operations })
+      const placed = found.map(({ operation, table }) => placedIn(table, operation))
+      await loadNamed(run, placed)
+      for (const one of placed) await applyOperation(run, one)
+      applied += 1
+    })
+  }
+  const rows: ReadyRow[] = []
+  const touched = [...run.overlay.rows()].filter(({ isTouched }) => isTouched)
+  for (let from = 0; from < touched.length; from += PART_ROWS) {
+    const some = await inUnit(async (tx) => {
+      await continueIn(run, tx)
+      return judgeSome(run, touched.slice(from, from + PART_ROWS))
+    })
+    rows.push(...some)
+  }
+  return { ...begun, rows }
+}
+
+/** Goes on in another unit. Throws `STALE` when the rights of the actor have changed. */
+async function continueIn(run: Execution, tx: WriteTx): Promise<void> {
+  run.tx = tx
+  if ((await accessOf(tx, run.push.actor)) !== run.access) throw STALE
+}
+
+async function judgeSome(run: Execution, rows: readonly Row[]): Promise<ReadyRow[]> {
+  const ready: ReadyRow[] = []
+  for (const [table, some] of Map.groupBy(rows, ({ table: its }) => its)) {
+    const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
+    for (const row of some) {
+      const settled = await named(row, () => judgeRow(run, row, writing))
+      if (settled === 'removed') ready.push({ row })
+      else if (settled !== undefined) {
+        ready.push({ row, placement: settled, put: putOf(run, row, settled) })
+      }
+      await run.tx.breathe()
+    }
+  }
+  return ready
+}
+
+/** Looks at all that has changed until now in a read: little is left for the unit. */
+async function caughtUp(database: Database, prepared: Prepared): Promise<Prepared> {
+  const revision = await database.read(async (tx) => {
+    await requireUnchanged(tx, prepared)
+    return tx.revision()
+  })
+  return { ...prepared, revision }
+}
+
+/** Throws `STALE` when somebody else has changed one of the rows. */
+async function requireUnchanged(tx: ReadTx, { run, revision }: Prepared): Promise<void> {
+  const upTo = await tx.revision()
+  if (upTo === revision) return
+  const { realmRefs, pending } = run.access
+  const realms = new Set([...realmRefs, ...pending.keys()])
+  const tables = new Set(run.overlay.rows().map(({ table }) => table.name))
+  for (let after: number | ChangePosition | undefined = revision; after !== undefined;) {
+    const chunk: ChangeChunk = await tx.objects.changes(realms, after, upTo, CHUNK, tables)
+    for (const { table, key } of chunk.changes) {
+      if (run.overlay.get({ name: table }, key) !== undefined) throw STALE
+    }
+    after = chunk.next
+  }
+}
+
+/** Writes the rows of a prepared transaction. Throws `STALE` when it has to be prepared anew. */
+export async function writePrepared(run: Execution, prepared: Prepared): Promise<void> {
+  const { overlay, names, clock, mayDelete, access } = prepared.run
+  const { tx } = run
+  if (run.access !== access || tx.criteriaOps.newest() !== prepared.kept) throw STALE
+  await requireSameTables(tx, overlay)
+  await requireUnchanged(tx, prepared)
+  run.names.append(names)
+  run.clock.floor = Math.max(run.clock.floor, clock.floor)
+  run.mayDelete = mayDelete
+  for (const { table, key, unknown } of overlay.rows()) {
+    if (unknown !== undefined) run.written.noteUnknown(table, key, unknown)
+  }
+  for (const [table, rows] of Map.groupBy(prepared.rows, ({ row }) => row.table)) {
+    for (let from = 0; from < rows.length; from += PART_ROWS) {
+      await writeSome(run, table, rows.slice(from, from + PART_ROWS))
+      await tx.breathe()
+    }
+  }
+}
+
+async function requireSameTables(tx: ReadTx, overlay: Overlay): Promise<void> {
+  for (const table of new Set(overlay.rows().map(({ table }) => table))) {
+    const found = await tx.tables.find(table.name)
+    if (found !== table && JSON.stringify(found) !== JSON.stringify(table)) throw STALE
+  }
+}
+
+async function writeSome(run: Execution, table: Table, rows: readonly ReadyRow[]): Promise<void> {
+  const { tx, push, revision } = run
+  const puts: ObjectPut[] = []
+  const removals: ObjectRemoval[] = []
+  const writing = writingOf(run, table)
+  for (const { row, placement, put } of rows) {
+    if (put === undefined || placement === undefined) {
+      if (row.before !== undefined) removals.push(removalOf(row))
+    } else if (row.state.kind === 'row') {
+      // Blobs are no part of the rows that nobody has changed.
+      if (put.blobs.length > 0) await named(row, () => judgeRefs(writing, placement))
+      const stamps = withRevision(row.state.stamps, PENDING, revision)
+      puts.push({ ...put, stamps: formatStamps(stamps, push.now, revision) })
+    }
+    noteWritten(run, row)
+  }
+  try {
+    await putObjects(tx, table, puts, push.now)
+  } catch (error) {
+    // A row that the actor does not see has got one of the keys.
+    throw error instanceof SatchelError && error.code === 'CONFLICT' ? STALE : error
+  }
+  await removeObjects(tx, table, removals, push.now)
+}
