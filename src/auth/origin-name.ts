@@ -13,14 +13,14 @@ export interface OriginName {
  * Names the page with this allowed `Origin` header by its host, or by the listed Electron application
  * (protocol.md §11). Without a page it is named after the database.
  */
-export async function describeOrigin(
+export function describeOrigin(
   tx: ReadTx,
   origin: string | null,
   databaseName: string,
-): Promise<OriginName> {
+): OriginName {
   const url = origin === null ? null : URL.parse(origin)
   if (url === null || !isWeb(url)) {
-    const listed = origin === null ? [] : await tx.remember('origins', () => listOrigins(tx))
+    const listed = origin === null ? [] : tx.remember('origins', () => listOrigins(tx))
     const name = applicationNames(listed).join(', ')
     return { originName: name || databaseName, origin: '' }
   }

@@ -46,10 +46,10 @@ export const blobOperations = {
       if (Object.values(changes).some((change) => change !== null)) {
         await database.write((tx) => changeBlobLimits(tx, readChanges(changes)))
       }
-      return await database.read(async (tx) => ({
-        usage: await tx.blobs.usage(null),
-        limits: await findBlobLimits(tx, folder.blobLimits),
-        own: await findOwnBlobLimits(tx),
+      return await database.read((tx) => ({
+        usage: tx.blobs.usage(null),
+        limits: findBlobLimits(tx, folder.blobLimits),
+        own: findOwnBlobLimits(tx),
       }))
     },
   ),

@@ -36,9 +36,9 @@ export const clientOperations = {
   'client.rotate': onDatabase(
     { id: optional(text), days: optional(number) },
     ({ database, clock }, { id, days }, { now }) =>
-      database.write(async (tx) => {
-        const chosen = id ?? (await onlyClient(tx, now))
-        return await rotateClient(tx, clock, chosen, days ?? undefined)
+      database.write((tx) => {
+        const chosen = id ?? onlyClient(tx, now)
+        return rotateClient(tx, clock, chosen, days ?? undefined)
       }),
   ),
 
@@ -68,8 +68,8 @@ export const clientOperations = {
 }
 
 /** The client that is meant when none is named. Throws `CONFLICT` when that is ambiguous. */
-async function onlyClient(tx: ReadTx, now: number): Promise<string> {
-  const clients = await tx.clients.list()
+function onlyClient(tx: ReadTx, now: number): string {
+  const clients = tx.clients.list()
   const lasting = clients.filter((client) => client.expires === null)
   const candidates = lasting.length > 0 ? lasting : clients.filter((c) => !isClientExpired(c, now))
   const [client] = candidates

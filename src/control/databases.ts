@@ -108,8 +108,8 @@ async function untilBuilt(
   names: readonly string[],
   { progress }: Streams,
 ): Promise<void> {
-  const jobs = await database.read(async (tx) => {
-    const tables = await tx.tables.list()
+  const jobs = await database.read((tx) => {
+    const tables = tx.tables.list()
     return indexJobs(
       tx,
       tables.filter(({ name }) => names.includes(name)),

@@ -45,8 +45,8 @@ export const userOperations = {
     async ({ database }, { isNew, displayName, email, ...input }, { now }) => {
       const [change] = readUserChanges(JSON.parse(input.user))
       if (change === undefined) throw new SatchelError('INVALID_REQUEST', 'user must be one user')
-      return await database.write(async (tx) => {
-        const known = await tx.users.find(change.id)
+      return await database.write((tx) => {
+        const known = tx.users.find(change.id)
         if (isNew && known !== undefined) {
           throw new SatchelError('CONFLICT', `The user ${quoted(change.id)} exists already`)
         }
@@ -58,9 +58,9 @@ export const userOperations = {
           ...(email === null ? {} : { email }),
         }
         const isGiven = displayName !== null || email !== null || change.data !== undefined
-        const policy = await findPolicy(tx)
+        const policy = findPolicy(tx)
         const written = isGiven ? { ...change, data } : change
-        return showUser(await writeUser(tx, written, policy, now), policy, now)
+        return showUser(writeUser(tx, written, policy, now), policy, now)
       })
     },
   ),

@@ -123,7 +123,7 @@ export async function openHost(database: Database, context: HostContext): Promis
     }),
   )
   const { admit, clock: steady } = authority
-  const addressOf = async (tx: ReadTx) => (await findPublicAddress(tx)) ?? context.addressOf(name)
+  const addressOf = (tx: ReadTx) => findPublicAddress(tx) ?? context.addressOf(name)
   const report = (error: unknown) => reportBlobs(name, error)
   const blobKeeper = stack.use(createBlobKeeper({ database, bytes: blobs, clock, report }))
   stack.use(createHistoryKeeper({ database, clock, report: (error) => reportHistory(name, error) }))

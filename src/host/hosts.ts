@@ -271,6 +271,10 @@ function observe(database: Database, use: () => void): Database {
       use()
       return database.write(work, options)
     },
+    writeSteps(work, options) {
+      use()
+      return database.writeSteps(work, options)
+    },
     onCommit: (listener) => database.onCommit(listener),
     commitsAfter: (revision) => database.commitsAfter(revision),
     duty: (name, granted) => database.duty(name, granted),

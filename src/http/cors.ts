@@ -95,8 +95,7 @@ const FORBIDDEN_HEADER =
 /** The page of a live connection: when its origin is not allowed any more, it hears nothing more (promises.md 15). */
 export function pageOf(origin: string | null, policy: OriginPolicy): Page | undefined {
   if (origin === null) return undefined
-  const isAllowed = async (tx: ReadTx) =>
-    isAllowedByServer(origin, policy) || (await isAllowedIn(tx, origin))
+  const isAllowed = (tx: ReadTx) => isAllowedByServer(origin, policy) || isAllowedIn(tx, origin)
   return { origin, isAllowed, refusal: NOT_LISTED }
 }
 
@@ -115,10 +114,10 @@ function isAllowedByServer(origin: string, policy: OriginPolicy): boolean {
 }
 
 /** True for a listed origin, and for the pages of this server when the database has an address of its own (design.md §2). */
-async function isAllowedIn(tx: ReadTx, origin: string): Promise<boolean> {
-  const listed = await tx.remember('origins', () => listOrigins(tx))
+function isAllowedIn(tx: ReadTx, origin: string): boolean {
+  const listed = tx.remember('origins', () => listOrigins(tx))
   if (isOriginAllowed(listed, origin)) return true
-  const address = await findPublicAddress(tx)
+  const address = findPublicAddress(tx)
   return address !== undefined && new URL(address).origin === origin
 }
 

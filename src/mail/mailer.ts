@@ -20,7 +20,6 @@ import {
   wordMail,
 } from './templates'
 import { recipientOf, type QueuedMail } from '../domain/store/mails'
-import type { Awaitable } from '../domain/store/records'
 
 /** The mail settings of the server, for databases without their own. */
 export interface ServerMail {
@@ -43,7 +42,7 @@ export interface MailerParts {
   readonly vault: Vault
   readonly server: ServerMail
   /** Completes a letter with facts that are looked up when it leaves. `now` in ms. */
-  readonly complete: (tx: ReadTx, letter: Letter, now: number) => Promise<Letter>
+  readonly complete: (tx: ReadTx, letter: Letter, now: number) => Letter
   /** False for a command: the server sends the waiting mails. */
   readonly isSending: boolean
   /** Called when a mail could not be sent; `isFinal` when it never will be. */
@@ -69,9 +68,9 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
     signal: AbortSignal,
     own?: Wording,
   ): Promise<Way> {
-    const { letter, way, templates } = await database.read(async (tx) => {
-      const letter = await parts.complete(tx, given, clock.now())
-      return { letter, way: await findWay(tx), templates: await listTemplates(tx) }
+    const { letter, way, templates } = await database.read((tx) => {
+      const letter = parts.complete(tx, given, clock.now())
+      return { letter, way: findWay(tx), templates: listTemplates(tx) }
     })
     if (way === undefined) throw new DeliveryError(NOT_CONFIGURED, false)
     const wording = own ?? (await wordMail(templates, letter.kind, { ...letter.variables }))
@@ -91,8 +90,8 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
   }
 
   /** The current way for mails: that of the database, that of the server, or the terminal. */
-  async function findWay(tx: ReadTx): Promise<Way | undefined> {
-    const { address, sender, hookSecret, isOwn } = addressing(await findMailSettings(tx))
+  function findWay(tx: ReadTx): Way | undefined {
+    const { address, sender, hookSecret, isOwn } = addressing(findMailSettings(tx))
     if (address !== null) {
       const route = {
         to: describeMailAddress(address),
@@ -118,26 +117,26 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
     return { address: vault.open(sealedAddress, ADDRESS_LABEL), sender, hookSecret, isOwn: true }
   }
 
-  async function putUsable(tx: WriteTx, settings: MailSettings): Promise<void> {
+  function putUsable(tx: WriteTx, settings: MailSettings): void {
     requireUsable(addressing(settings))
-    await putMailSettings(tx, settings)
+    putMailSettings(tx, settings)
   }
 
   return {
     ...outbox,
 
-    async isReady(tx) {
-      return (await findWay(tx)) !== undefined
+    isReady(tx) {
+      return findWay(tx) !== undefined
     },
 
-    async post(tx, letter) {
-      if ((await findWay(tx)) === undefined) {
+    post(tx, letter) {
+      if (findWay(tx) === undefined) {
         throw new SatchelError('MAIL_NOT_CONFIGURED', NOT_CONFIGURED, { retryAfter: 60 })
       }
       const id = randomToken(12)
       const now = clock.now()
       const sealed = vault.seal(JSON.stringify(letter), labelOf(id))
-      await tx.mails.put({
+      tx.mails.put({
         id,
         recipient: recipientOf(letter.to),
         sealed,
@@ -148,19 +147,19 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
       })
     },
 
-    route: () => database.read(async (tx) => (await findWay(tx))?.route),
+    route: () => database.read((tx) => findWay(tx)?.route),
 
     configure: (change) =>
-      database.write(async (tx) => {
-        const before = await findMailSettings(tx)
+      database.write((tx) => {
+        const before = findMailSettings(tx)
         const { address, sender = before.sender } = change
         if (address === undefined) {
-          await putUsable(tx, { ...before, sender })
+          putUsable(tx, { ...before, sender })
           return null
         }
         const isHook = address !== null && isMailHook(address)
         const secret = isHook ? newWebhookSecret() : null
-        await putUsable(tx, {
+        putUsable(tx, {
           sender,
           sealedAddress: address && vault.seal(address, ADDRESS_LABEL),
           sealedSecret: secret && vault.seal(secret, SECRET_LABEL),
@@ -290,15 +289,15 @@ export interface MailSettings {
 }
 
 /** The current settings, remembered because every login needs them. */
-export function findMailSettings(tx: ReadTx): Awaitable<MailSettings> {
-  return tx.remember('mail settings', async () => {
-    const setting = await tx.settings.find(SETTING)
+export function findMailSettings(tx: ReadTx): MailSettings {
+  return tx.remember('mail settings', () => {
+    const setting = tx.settings.find(SETTING)
     return { ...DEFAULT, ...setting?.value }
   })
 }
 
-export async function putMailSettings(tx: WriteTx, settings: MailSettings): Promise<void> {
-  await tx.settings.put({ id: SETTING, value: { ...settings } })
+export function putMailSettings(tx: WriteTx, settings: MailSettings): void {
+  tx.settings.put({ id: SETTING, value: { ...settings } })
 }
 
 const SETTING = 'mail'

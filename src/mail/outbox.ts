@@ -69,11 +69,11 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
   /** Starts to send mails that are due, a few at once. Returns in how many ms to look again. */
   async function sendDue(): Promise<number | undefined> {
     const now = clock.now()
-    const { due, next } = await database.read(async (tx) => {
-      const next = await tx.mails.nextDue()
+    const { due, next } = await database.read((tx) => {
+      const next = tx.mails.nextDue()
       // Later than any pause: the clock jumped back since.
       const by = next !== undefined && next > now + LONGEST_PAUSE ? next : now
-      return { next, due: await tx.mails.due(by, CONCURRENCY + sending.size) }
+      return { next, due: tx.mails.due(by, CONCURRENCY + sending.size) }
     })
     for (const mail of due) {
       if (sending.size >= CONCURRENCY || isStopping || !duty.isMine) break
@@ -86,7 +86,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
     try {
       if (sent.has(mail.id) || (await isDone(mail))) {
         sent.add(mail.id)
-        await database.write(async (tx) => void (await tx.mails.remove(mail.id)))
+        await database.write((tx) => void tx.mails.remove(mail.id))
         sent.delete(mail.id)
       }
     } catch (error) {
@@ -118,10 +118,10 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
 
   async function postpone(mail: QueuedMail): Promise<void> {
     const due = clock.now() + (PAUSES[mail.attempts] ?? LONGEST_PAUSE)
-    await database.write(async (tx) => {
+    await database.write((tx) => {
       // The recipient may have been deleted meanwhile, and the mail with them.
-      const isWanted = await tx.mails.remove(mail.id)
-      if (isWanted) await tx.mails.put({ ...mail, attempts: mail.attempts + 1, due })
+      const isWanted = tx.mails.remove(mail.id)
+      if (isWanted) tx.mails.put({ ...mail, attempts: mail.attempts + 1, due })
     })
   }
 

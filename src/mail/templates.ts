@@ -42,17 +42,17 @@ export interface ListedTemplate extends MailTemplate {
 }
 
 /** All templates of this database: its own, and the built-in ones for the rest. */
-export async function listTemplates(tx: ReadTx): Promise<ListedTemplate[]> {
-  const own = await ownTemplates(tx)
+export function listTemplates(tx: ReadTx): ListedTemplate[] {
+  const own = ownTemplates(tx)
   return [...BUILT_IN].map(([id, content]) => {
     return { id, content: own[id] ?? content, isOwn: own[id] !== undefined }
   })
 }
 
 /** Throws `UNPROCESSABLE` for an unknown name. */
-export async function getTemplate(tx: ReadTx, id: string): Promise<ListedTemplate> {
+export function getTemplate(tx: ReadTx, id: string): ListedTemplate {
   requireName(id)
-  const templates = await listTemplates(tx)
+  const templates = listTemplates(tx)
   return templates.find((template) => template.id === id)!
 }
 
@@ -73,17 +73,17 @@ export async function requireTemplate(id: string, content: string): Promise<Mail
 }
 
 /** Stores a template that `requireTemplate` has checked. */
-export async function setTemplate(tx: WriteTx, { id, content }: MailTemplate): Promise<void> {
-  const own = await ownTemplates(tx)
-  await tx.settings.put({ id: SETTING, value: { ...own, [id]: content } })
+export function setTemplate(tx: WriteTx, { id, content }: MailTemplate): void {
+  const own = ownTemplates(tx)
+  tx.settings.put({ id: SETTING, value: { ...own, [id]: content } })
 }
 
 /** Returns to the built-in template. False when it was in use. Throws `UNPROCESSABLE`. */
-export async function resetTemplate(tx: WriteTx, id: string): Promise<boolean> {
+export function resetTemplate(tx: WriteTx, id: string): boolean {
   requireName(id)
-  const { [id]: removed, ...value } = await ownTemplates(tx)
+  const { [id]: removed, ...value } = ownTemplates(tx)
   if (removed === undefined) return false
-  await tx.settings.put({ id: SETTING, value })
+  tx.settings.put({ id: SETTING, value })
   return true
 }
 
@@ -105,25 +105,25 @@ export const TEMPLATE_FILES: TemplateFiles = {
     return templates
   },
 
-  async store(tx, templates) {
-    const known = new Map((await listFiles(tx)).map(({ path, content }) => [idOf(path), content]))
+  store(tx, templates) {
+    const known = new Map(listFiles(tx).map(({ path, content }) => [idOf(path), content]))
     const changed = templates.filter(({ id, content }) => known.get(id) !== content)
-    for (const template of changed) await setTemplate(tx, template)
+    for (const template of changed) setTemplate(tx, template)
     return changed.filter(({ id }) => BUILT_IN.has(id)).length
   },
 
-  async reset(tx) {
-    const own = await ownTemplates(tx)
-    await tx.settings.remove(SETTING)
+  reset(tx) {
+    const own = ownTemplates(tx)
+    tx.settings.remove(SETTING)
     return Object.keys(own).filter((id) => BUILT_IN.has(id)).length
   },
 }
 
 const FILE = /^email-templates\/(?:([\w-]+)\.handlebars|(otp|invite)-testdata\.json)$/
 
-async function listFiles(tx: ReadTx): Promise<TemplateFile[]> {
-  const own = await ownTemplates(tx)
-  const templates = await listTemplates(tx)
+function listFiles(tx: ReadTx): TemplateFile[] {
+  const own = ownTemplates(tx)
+  const templates = listTemplates(tx)
   return [
     ...templates.map(({ id, content }) => ({ path: `${FOLDER}${id}.handlebars`, content })),
     ...KINDS.map((kind) => {
@@ -206,9 +206,9 @@ type OwnTemplates = Readonly<Record<string, string>>
 
 const SETTING = 'mail templates'
 
-async function ownTemplates(tx: ReadTx): Promise<OwnTemplates> {
-  return await tx.remember(SETTING, async () => {
-    const setting = await tx.settings.find(SETTING)
+function ownTemplates(tx: ReadTx): OwnTemplates {
+  return tx.remember(SETTING, () => {
+    const setting = tx.settings.find(SETTING)
     return (setting?.value ?? {}) as OwnTemplates
   })
 }

@@ -145,9 +145,7 @@ function serveDatabase(
     }
   }
 
-  function read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>
-  function read<T>(work: (tx: ReadTx) => Awaitable<T>): Awaitable<T>
-  function read<T>(work: (tx: ReadTx) => Awaitable<T>): Awaitable<T> {
+  function read<T>(work: (tx: ReadTx) => Awaitable<T>): Promise<T> {
     if (closing !== undefined) return Promise.reject(isClosing(name))
     const tx = new SqliteReadTx(reading, committed)
     try {
@@ -156,7 +154,7 @@ function serveDatabase(
       const result = work(tx)
       if (result instanceof Promise) return endAfter(tx, result)
       tx.end()
-      return result
+      return Promise.resolve(result)
     } catch (error) {
       tx.end()
       return Promise.reject(storageFailure(error))
@@ -180,6 +178,11 @@ function serveDatabase(
       if (closing !== undefined) return Promise.reject(isClosing(name))
       cache?.use()
       return writer.run(work, options)
+    },
+    writeSteps(work, options) {
+      if (closing !== undefined) return Promise.reject(isClosing(name))
+      cache?.use()
+      return writer.runSteps(work, options)
     },
     onCommit: (listener) => commits.listen(listener),
     commitsAfter: async (revision) => commits.after(revision),

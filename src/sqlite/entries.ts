@@ -1,17 +1,10 @@
 import type { IndexEntry } from '../domain/store/objects'
-import { andThen, type Awaitable } from '../domain/store/records'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 import { removeRefs } from './blobs'
 import type { TxContext, WriteContext } from './context'
 import { highestOf } from './places'
-import type { Unit } from './unit'
-
-/** Entries of the row at a position. */
-export interface RowEntries {
-  readonly seq: number
-  readonly entries: Iterable<IndexEntry>
-}
+import type { RowEntries } from './owed'
 
 /** How many rows one statement adds: it costs almost as much as each of them. */
 const ROWS = 8
@@ -19,19 +12,79 @@ const INSERT = 'INSERT OR IGNORE INTO index_entries (index_number, key, seq) VAL
 const INSERT_ROW = `${INSERT} (?, ?, ?)`
 const INSERT_ROWS = `${INSERT} ${Array.from({ length: ROWS }, (_, row) => `(?1, ?${2 * row + 2}, ?${2 * row + 3})`).join()}`
 
-export function putEntries(context: WriteContext, rows: readonly RowEntries[]): Awaitable<void> {
-  return inKeyOrder(context, rows, {
-    each(index, key, seq) {
-      context.connection.prepare(INSERT_ROW).run(index, key, seq)
-      noteHighest(context, index, key)
-    },
-    several(index, bindings) {
-      context.connection.prepare(INSERT_ROWS).run(index, ...bindings)
-      for (let at = 0; at < bindings.length; at += 2) {
-        noteHighest(context, index, bindings[at] as Uint8Array)
-      }
-    },
-  })
+/** More entries than these are owed: they are written with others, between the steps of their unit. */
+const FEW = 100
+
+/** Adds entries of rows, now or before they are needed. */
+export function putEntries(context: WriteContext, rows: readonly RowEntries[]): void {
+  const { owed } = context.unit
+  const count = countOf(rows)
+  if (count > FEW || owed.count > 0) owed.add(rows, count)
+  else
+    for (const { seq, entries } of rows) for (const entry of entries) ADD.each(context, seq, entry)
+}
+
+/** Removes entries of rows, now or before they are needed. */
+export function removeEntries(context: WriteContext, rows: readonly RowEntries[]): void {
+  const { owed } = context.unit
+  const count = countOf(rows)
+  if (count > FEW || owed.count > 0) owed.remove(rows, count)
+  else {
+    for (const { seq, entries } of rows)
+      for (const entry of entries) REMOVE.each(context, seq, entry)
+  }
+}
+
+/** The number of entries; those that are made while they are taken say how many they are at most. */
+function countOf(rows: readonly RowEntries[]): number {
+  let count = 0
+  for (const { entries } of rows) {
+    if (Array.isArray(entries)) count += entries.length
+    else count += (entries as { readonly count?: number }).count ?? FEW
+  }
+  return count
+}
+
+/** Writes the entries that the unit owes. Called before entries are looked up, and before a part that may be undone alone. */
+export function payEntries(context: WriteContext): void {
+  if (context.unit.owed.count === 0) return
+  for (const _ of paying(context));
+}
+
+/** The same in slices of a few hundred entries. */
+export function* paying(context: WriteContext): Generator<void> {
+  for (const { removed, added } of context.unit.owed.take()) {
+    yield* inKeyOrder(context, removed, REMOVE)
+    yield* inKeyOrder(context, added, ADD)
+  }
+}
+
+/** A change of the entries of one index. */
+interface Change {
+  each(context: WriteContext, seq: number, entry: IndexEntry): void
+  /** The same for `ROWS` of them, given as their keys and positions in turns. */
+  several?(context: WriteContext, index: number, bindings: readonly (Uint8Array | number)[]): void
+}
+
+const ADD: Change = {
+  each(context, seq, { index, key }) {
+    context.connection.prepare(INSERT_ROW).run(index, key, seq)
+    noteHighest(context, index, key)
+  },
+  several(context, index, bindings) {
+    context.connection.prepare(INSERT_ROWS).run(index, ...bindings)
+    for (let at = 0; at < bindings.length; at += 2) {
+      noteHighest(context, index, bindings[at] as Uint8Array)
+    }
+  },
+}
+
+const REMOVE: Change = {
+  each({ connection }, seq, { index, key }) {
+    connection
+      .prepare('DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?')
+      .run(index, key, seq)
+  },
 }
 
 function noteHighest(context: WriteContext, index: number, key: Uint8Array): void {
@@ -39,61 +92,35 @@ function noteHighest(context: WriteContext, index: number, key: Uint8Array): voi
   if (first > highestOf(context, index)) context.unit.group.highest.set(index, first)
 }
 
-export function removeEntries(context: WriteContext, rows: readonly RowEntries[]): Awaitable<void> {
-  return inKeyOrder(context, rows, {
-    each(index, key, seq) {
-      context.connection
-        .prepare('DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?')
-        .run(index, key, seq)
-    },
-  })
-}
-
-/** A change of the entries of one index. */
-interface Step {
-  readonly each: (index: number, key: Uint8Array, seq: number) => void
-  /** The same for `ROWS` of them, given as their keys and positions in turns. */
-  readonly several?: (index: number, bindings: readonly (Uint8Array | number)[]) => void
-}
-
-/** Fewer entries are taken in the order in which they come. */
-const FEW = 100
 /** How many are put in order at once: they take memory, and their places must fit beside their ranks. */
-const MOST = 50_000
+export const MOST_OWED = 50_000
+
+/** How many entries are gathered between two slices. */
+const SLICE = 256
 
 /** Takes the entries of rows in the order of their keys: neighbours in the index take half as long. */
-function inKeyOrder(
-  { unit }: WriteContext,
+function* inKeyOrder(
+  context: WriteContext,
   rows: readonly RowEntries[],
-  step: Step,
-): Awaitable<void> {
-  let count = 0
-  for (const { entries } of rows) count += Array.isArray(entries) ? entries.length : FEW
-  if (count < FEW) {
-    return inTurns(unit, rows, ({ seq, entries }) =>
-      inTurns(unit, entries, ({ index, key }) => step.each(index, key, seq)),
-    )
-  }
+  change: Change,
+): Generator<void> {
   let gathered = new Map<number, Keyed>()
   let size = 0
-  const takeGathered = () => {
-    const all = gathered
-    gathered = new Map()
-    size = 0
-    return inTurns(unit, [...all], ([index, keyed]) => takeOrdered(unit, index, keyed, step))
+  for (const { seq, entries } of rows) {
+    for (const { index, key } of entries) {
+      let keyed = gathered.get(index)
+      if (keyed === undefined) gathered.set(index, (keyed = { keys: [], seqs: [] }))
+      keyed.keys.push(key)
+      keyed.seqs.push(seq)
+      size += 1
+      if (size % SLICE === 0) yield
+      if (size < MOST_OWED) continue
+      yield* takeGathered(context, gathered, change)
+      gathered = new Map()
+      size = 0
+    }
   }
-  const gather = (seq: number, { index, key }: IndexEntry) => {
-    let keyed = gathered.get(index)
-    if (keyed === undefined) gathered.set(index, (keyed = { keys: [], seqs: [] }))
-    keyed.keys.push(key)
-    keyed.seqs.push(seq)
-    size += 1
-    return size < MOST ? undefined : takeGathered()
-  }
-  const gathering = inTurns(unit, rows, ({ seq, entries }) =>
-    inTurns(unit, entries, (entry) => gather(seq, entry)),
-  )
-  return andThen(gathering, takeGathered)
+  yield* takeGathered(context, gathered, change)
 }
 
 /** Keys of one index, each with its position. */
@@ -102,25 +129,26 @@ interface Keyed {
   readonly seqs: number[]
 }
 
-function takeOrdered(
-  unit: Unit,
-  index: number,
-  { keys, seqs }: Keyed,
-  { each, several }: Step,
-): Awaitable<void> {
-  const order = orderOf(keys)
-  const group = several === undefined ? 1 : ROWS
-  const groups = Array.from({ length: Math.ceil(order.length / group) }, (_, at) => at * group)
-  return inTurns(unit, groups, (from) => {
-    const bindings: (Uint8Array | number)[] = []
-    const end = Math.min(from + group, order.length)
-    for (let place = from; place < end; place += 1) {
-      const at = order[place]!
-      if (several === undefined || end - from < ROWS) each(index, keys[at]!, seqs[at]!)
-      else bindings.push(keys[at]!, seqs[at]!)
+function* takeGathered(
+  context: WriteContext,
+  gathered: ReadonlyMap<number, Keyed>,
+  change: Change,
+): Generator<void> {
+  const size = change.several === undefined ? 1 : ROWS
+  for (const [index, { keys, seqs }] of gathered) {
+    const order = orderOf(keys)
+    for (let from = 0; from < order.length; from += size) {
+      const some = order.subarray(from, from + size)
+      if (change.several === undefined || some.length < ROWS) {
+        for (const at of some) change.each(context, seqs[at]!, { index, key: keys[at]! })
+      } else {
+        const bindings: (Uint8Array | number)[] = []
+        for (const at of some) bindings.push(keys[at]!, seqs[at]!)
+        change.several(context, index, bindings)
+      }
+      if (from % SLICE === 0) yield
     }
-    if (bindings.length > 0) several?.(index, bindings)
-  })
+  }
 }
 
 /** Places beside the ranks of keys, all of which are exact in a number. */
@@ -175,6 +203,7 @@ export function dropEntries(context: TxContext, limit: number): number {
 
 /** Removes the traces of a damaged object, which are not known: indexes and references are read whole. */
 export function sweep(context: WriteContext, table: Table, seq: number): void {
+  payEntries(context)
   const { prepare } = context.connection
   for (const { number } of table.indexes) {
     prepare('DELETE FROM index_entries WHERE index_number = ? AND seq = ?').run(number, seq)
@@ -183,31 +212,4 @@ export function sweep(context: WriteContext, table: Table, seq: number): void {
     'SELECT blob, realm FROM blob_refs WHERE seq = ? AND table_number = ?',
   ).all(seq, table.number)
   for (const { blob, realm } of refs) removeRefs(context, seq, { realm, blobs: [blob] })
-}
-
-/** How many items are taken between two readings of the clock. */
-const ITEMS_PER_LOOK = 16
-
-/**
- * Takes one item after the other. When the unit has run for a while, others get a turn between two
- * of them, and the unit may be ended there: `step` takes its connection from the context each time.
- */
-export function inTurns<T>(
-  unit: Unit,
-  items: Iterable<T>,
-  step: (item: T) => Awaitable<void>,
-): Awaitable<void> {
-  if (Array.isArray(items) && items.length === 0) return
-  const rest = items[Symbol.iterator]()
-  let count = 0
-
-  function go(): Awaitable<void> {
-    for (let next = rest.next(); next.done !== true; next = rest.next()) {
-      count += 1
-      const pause = step(next.value) ?? (count % ITEMS_PER_LOOK === 0 ? unit.breathe() : undefined)
-      if (pause !== undefined) return pause.then(go)
-    }
-  }
-
-  return go()
 }

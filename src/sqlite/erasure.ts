@@ -1,5 +1,4 @@
 import type { Erased, TimedObject, Traces } from '../domain/store/objects'
-import type { Awaitable } from '../domain/store/records'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 import { eraseUploads, removeIfLeft, removeRefs } from './blobs'
@@ -71,16 +70,16 @@ export function discard(
  * One step of the erasure of a realm: rows of its objects first, then its tombstones and, where it is
  * a user's private realm, their uploads, then its number.
  */
-export async function erase(
+export function erase(
   context: WriteContext,
   realm: RealmRef,
   limit: number,
-  tracesOf: (table: Table, value: string) => Awaitable<Traces>,
+  tracesOf: (table: Table, value: string) => Traces,
   place: string,
-): Promise<Erased | undefined> {
+): Erased | undefined {
   if (!erasing(context).has(realm)) return undefined
   for (const table of knownTables(context).values()) {
-    const erased = await eraseRows(context, table, realm, limit, tracesOf, place)
+    const erased = eraseRows(context, table, realm, limit, tracesOf, place)
     if (erased !== undefined) return erased
   }
   const count =
@@ -105,14 +104,14 @@ const NO_TRACES: Traces = { entries: [], blobs: [] }
 const MOST_ENTRIES = 20_000
 
 /** Undefined when the table has no row of the realm. */
-async function eraseRows(
+function eraseRows(
   context: WriteContext,
   table: Table,
   realm: RealmRef,
   limit: number,
-  tracesOf: (table: Table, value: string) => Awaitable<Traces>,
+  tracesOf: (table: Table, value: string) => Traces,
   place: string,
-): Promise<Erased | undefined> {
+): Erased | undefined {
   const name = objectTable(table.number)
   const found = context.connection
     .prepare<FoundRow & { bytes: number }>(
@@ -127,14 +126,13 @@ async function eraseRows(
     const { value } = whole(context, table, row)
     const isSound = isContentSound(value, realm, sum)
     if (!isSound) sweep(context, table, seq)
-    const { entries, blobs } = isSound ? await tracesOf(table, value) : NO_TRACES
-    const rest = await eraseEntries(context, { table, seq, entries }, place)
+    const { entries, blobs } = isSound ? tracesOf(table, value) : NO_TRACES
+    const rest = eraseEntries(context, { table, seq, entries }, place)
     if (rest !== undefined) return { count, place: rest }
     removeRefs(context, seq, { realm, blobs })
     for (const blob of blobs) removeIfLeft(context, blob)
     context.connection.prepare(`DELETE FROM ${name} WHERE seq = ?`).run(seq)
     count += 1
-    await context.unit.breathe()
   }
   return count === 0 ? undefined : { count, place: '' }
 }
@@ -146,20 +144,20 @@ interface RowOfTable {
 }
 
 /** Removes the index entries of a row. The place to go on at, when they are too many for one step. */
-async function eraseEntries(
+function eraseEntries(
   context: WriteContext,
   { table, seq, entries }: RowOfTable,
   place: string,
-): Promise<string | undefined> {
+): string | undefined {
   if (!('part' in entries) || entries.count <= MOST_ENTRIES) {
-    await removeEntries(context, [{ seq, entries }])
+    removeEntries(context, [{ seq, entries }])
     return undefined
   }
   // The values of other indexes are counted differently, and entries may be removed twice.
   const row = [table.number, seq, ...table.indexes.map(({ number }) => number)].join()
   const [known, position] = place.split(' ')
   const part = entries.part(known === row ? Number(position) : 0, MOST_ENTRIES)
-  await removeEntries(context, [{ seq, entries: part.entries }])
+  removeEntries(context, [{ seq, entries: part.entries }])
   return part.next === undefined ? undefined : `${row} ${part.next}`
 }
 

@@ -64,6 +64,9 @@ const insertInto = perTable(
 /** A statement with this many rows takes two thirds of the time of as many statements. */
 export const ROWS = 16
 
+/** Objects with longer values are inserted one by one. */
+const LONG = 1_024
+
 const insertRowsInto = perTable(
   (name) => `INSERT INTO ${name} (${INSERTED}) VALUES ${Array(ROWS).fill(ROW).join(', ')}`,
 )
@@ -79,6 +82,8 @@ export function insertRows(
   let count = 0
   while (puts.length - count >= ROWS) {
     const some = puts.slice(count, count + ROWS)
+    // The statement copies its values, and may keep the copies.
+    if (some.some(({ value }) => value.length > LONG)) break
     if (!insertTogether(context, unit, table, some, now)) break
     count += ROWS
   }

@@ -1,22 +1,24 @@
-import { andThen, type Awaitable } from '../domain/store/records'
 import type {
+  ChunkSize,
   IndexEntry,
   ObjectPut,
   ObjectRemoval,
   ObjectWriter,
+  Places,
   Traces,
 } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 import { removeRefs } from './blobs'
 import type { WriteContext } from './context'
-import { dropEntries, inTurns, putEntries, removeEntries, type RowEntries, sweep } from './entries'
+import { dropEntries, payEntries, putEntries, removeEntries, sweep } from './entries'
 import { discard, erase, readStaged, stage } from './erasure'
 import { fact } from './memo'
 import { findTimed } from './object-finder'
 import { insert, insertRows, ROWS, update, writeTombstone } from './object-rows'
 import { ObjectReads } from './objects'
 import { objectTable } from './tables'
+import type { RowEntries } from './owed'
 import type { Unit } from './unit'
 
 export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWriter {
@@ -26,6 +28,21 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
 
   override findMany(table: Table, keys: readonly string[]) {
     return this.findTimed(table, keys)
+  }
+
+  override gather(table: Table, after: number, size: ChunkSize, by: Places) {
+    payEntries(this.context)
+    return super.gather(table, after, size, by)
+  }
+
+  override locate(table: Table, after: number, by: Places, most: number) {
+    payEntries(this.context)
+    return super.locate(table, after, by, most)
+  }
+
+  override walk(...query: Parameters<ObjectReads['walk']>) {
+    payEntries(this.context)
+    return super.walk(...query)
   }
 
   put(table: Table, puts: readonly ObjectPut[], now: number) {
@@ -48,19 +65,17 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
       }
       if (!isNone(entries)) added.push({ seq, entries })
     }
-    const rows = inTurns(unit, turnsOf(puts), (some) => {
+    for (const some of turnsOf(puts)) {
       const first = unit.group.counters.nextSeq
       const count = some.length > 1 ? insertRows(context, unit, table, some, now) : 0
       for (const [at, put] of some.entries()) {
         if (at >= count) write(put)
         else if (!isNone(put.entries)) added.push({ seq: first + at, entries: put.entries })
       }
-      return unit.breathe()
-    })
+    }
     // In this order, because an entry of both is there afterwards.
-    return andThen(rows, () =>
-      andThen(removeEntries(context, removed), () => putEntries(context, added)),
-    )
+    if (removed.length > 0) removeEntries(context, removed)
+    if (added.length > 0) putEntries(context, added)
   }
 
   insert(table: Table, puts: readonly ObjectPut[], now: number) {
@@ -74,7 +89,8 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
       if (table.builtIn) touchRow(unit, table, key, [realm])
       if (!isNone(entries)) added.push({ seq: first + at, entries })
     }
-    return added.length === 0 ? count : andThen(putEntries(context, added), countOf, count)
+    if (added.length > 0) putEntries(context, added)
+    return count
   }
 
   remove(table: Table, removals: readonly ObjectRemoval[], now: number) {
@@ -83,17 +99,20 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     for (const { previous } of table.builtIn ? removals : []) {
       touchRow(unit, table, previous.key, [previous.realm])
     }
-    return inTurns(unit, removals, ({ previous, born, entries, blobs, discardTo }) => {
+    for (const { previous, born, entries, blobs, discardTo } of removals) {
       const ended = born === undefined ? previous : { ...previous, entered: born }
       writeTombstone(context, unit, table, ended, now)
-      if (discardTo !== undefined) return discard(context, table, previous, blobs, discardTo)
+      if (discardTo !== undefined) {
+        discard(context, table, previous, blobs, discardTo)
+        continue
+      }
       context.connection
         .prepare(`DELETE FROM ${objectTable(table.number)} WHERE seq = ?`)
         .run(previous.seq)
       if (previous.isDamaged === true) sweep(context, table, previous.seq)
       removeRefs(context, previous.seq, { realm: previous.realm, blobs })
-      return removeEntries(context, [{ seq: previous.seq, entries }])
-    })
+      if (!isNone(entries)) removeEntries(context, [{ seq: previous.seq, entries }])
+    }
   }
 
   stage(table: Table, value: string, realm: RealmRef, now: number) {
@@ -105,7 +124,7 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
   }
 
   addEntries(rows: readonly RowEntries[]) {
-    return putEntries(this.context, rows)
+    putEntries(this.context, rows)
   }
 
   dropEntries(limit: number) {
@@ -115,7 +134,7 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
   erase(
     realm: RealmRef,
     limit: number,
-    tracesOf: (table: Table, value: string) => Awaitable<Traces>,
+    tracesOf: (table: Table, value: string) => Traces,
     place: string,
   ) {
     return erase(this.context, realm, limit, tracesOf, place)
@@ -134,10 +153,6 @@ function turnsOf(puts: readonly ObjectPut[]): readonly (readonly ObjectPut[])[] 
     isOpen = isNew
   }
   return turns
-}
-
-function countOf(_: void, count: number): number {
-  return count
 }
 
 /** Most objects are in no index: nothing is made for each of them. */

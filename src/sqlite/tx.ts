@@ -32,9 +32,10 @@ import {
 } from './sync'
 import { TableReads, TableWrites } from './tables'
 import type { Group } from './group'
-import { runPart, type Unit } from './unit'
+import { beginPart, type Part } from './part'
+import type { Unit } from './unit'
+import type { Prunable } from '../domain/store/records'
 import { userReader, userWriter } from './users'
-import type { Awaitable, Prunable } from '../domain/store/records'
 
 /** Loaded on demand: its query builder takes longer to load than the rest of the engine. */
 const credentials = () => require('./credentials') as typeof import('./credentials')
@@ -148,12 +149,7 @@ export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements
     super(connection, committed, undefined)
   }
 
-  remember<T, A, B>(
-    name: string,
-    load: (one: A, other: B) => Awaitable<T>,
-    one?: A,
-    other?: B,
-  ): Awaitable<T> {
+  remember<T, A, B>(name: string, load: (one: A, other: B) => T, one?: A, other?: B): T {
     const { context } = this
     const known = context.committed.memo.find(name)
     if (known !== undefined) return recall(context, known) as T
@@ -162,23 +158,11 @@ export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements
 }
 
 export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements WriteTx {
-  #parts: number
-
-  constructor(connection: Connection, committed: Committed, unit: Unit) {
-    super(connection, committed, unit)
-    this.#parts = 0
-  }
-
   /**
    * Committed values count as long as this group has changed nothing that they were loaded from. A
    * value that is loaded here counts for the group, and for everybody once it is committed.
    */
-  remember<T, A, B>(
-    name: string,
-    load: (one: A, other: B) => Awaitable<T>,
-    one?: A,
-    other?: B,
-  ): Awaitable<T> {
+  remember<T, A, B>(name: string, load: (one: A, other: B) => T, one?: A, other?: B): T {
     const { context } = this
     const { group } = context.unit
     const known = group.memo.find(name) ?? unchanged(group, context.committed.memo.find(name))
@@ -218,25 +202,32 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
     return PRUNERS[kind](this.context, before, limit)
   }
 
-  async attempt<T>(work: () => Awaitable<T>): Promise<T> {
-    const { connection, unit } = this.context
-    this.#parts += 1
-    const part = this.#parts
+  attempt<T>(work: () => T): T {
+    const { context } = this
+    const part = beginPart(context)
     try {
-      const checked = async () => {
-        const result = await work()
-        if (this.#parts !== part) throw new Error('the parts of a unit run one after another')
-        return result
-      }
-      return await runPart(connection, unit, checked, undefined)
-    } finally {
-      this.#parts = part - 1
+      const result = work()
+      if (result instanceof Promise) return keepLater(part, result) as T
+      part.keep()
+      return result
+    } catch (error) {
+      throw part.undo(error)
     }
   }
 
   breathe(): Promise<void> | undefined {
     this.context.requireAlive()
     return this.context.unit.breathe()
+  }
+}
+
+async function keepLater<T>(part: Part, result: Promise<T>): Promise<T> {
+  try {
+    const value = await result
+    part.keep()
+    return value
+  } catch (error) {
+    throw part.undo(error)
   }
 }
 
@@ -251,11 +242,7 @@ function recall({ loads }: TxContext, known: Memory): unknown {
   return known.value
 }
 
-function rememberForAll<T>(
-  context: GuardedContext<undefined>,
-  name: string,
-  load: () => Awaitable<T>,
-): Awaitable<T> {
+function rememberForAll<T>(context: GuardedContext<undefined>, name: string, load: () => T): T {
   const { committed } = context
   const { commits } = committed
   return loaded(context, load, (memory) => {
@@ -267,9 +254,9 @@ function rememberForAll<T>(
 function rememberForGroup<T>(
   context: GuardedContext<Unit>,
   name: string,
-  load: () => Awaitable<T>,
+  load: () => T,
   earlier?: Facts,
-): Awaitable<T> {
+): T {
   const { group } = context.unit
   const { policyChanges } = group
   return loaded(context, load, (memory) => {
@@ -282,9 +269,9 @@ function rememberForGroup<T>(
 /** Loads a value and keeps it with the facts that the transaction read meanwhile. */
 function loaded<T>(
   context: GuardedContext<Unit | undefined>,
-  load: () => Awaitable<T>,
+  load: () => T,
   keep: (memory: Memory) => void,
-): Awaitable<T> {
+): T {
   const facts = new Facts()
   facts.named.add(fact('everything'))
   context.loads = [...context.loads, facts]
@@ -302,7 +289,7 @@ function loaded<T>(
   }
   try {
     const value = load()
-    return value instanceof Promise ? value.then(kept, failed) : kept(value)
+    return value instanceof Promise ? (value.then(kept, failed) as T) : kept(value)
   } catch (error) {
     return failed(error)
   }

@@ -1,13 +1,12 @@
 import type { Clock } from '../clock'
 import type { RealmRef } from '../domain/store/realms'
-import type { Awaitable } from '../domain/store/records'
 import type { Run } from '../domain/store/sync'
 import { SatchelError } from '../domain/value/error'
 import { nextTurn } from '../domain/value/turn'
 import type { Ids } from '../domain/value/id'
-import type { Connection } from './connection'
 import type { Group, GroupFlags, UnitChanges } from './group'
 import { fact, Facts } from './memo'
+import { Owed } from './owed'
 import type { Counters } from './state'
 
 /** How long a unit may run before `breathe` lets others in, ms. */
@@ -25,6 +24,8 @@ export class Unit {
   depth = 0
   /** How many operations with criteria it has kept. */
   operations = 0
+  /** The changes of index entries that it has not written yet. */
+  readonly owed = new Owed()
   #changes: UnitChanges | undefined
   #breathed = performance.now()
 
@@ -147,6 +148,7 @@ export class Unit {
   }
 
   restore(mark: Mark): void {
+    this.owed.forget()
     const { counters, flags, runs, oldest, policyChanges, changed, ended, announced } = mark
     const { group } = this
     group.runs = runs
@@ -200,120 +202,6 @@ interface Mark {
   readonly announced:
     | Readonly<Record<'realms' | 'tables' | 'subjects' | 'records', number>>
     | undefined
-}
-
-/**
- * Runs a part of the transaction that can be undone alone: when `work` throws, its changes are gone.
- * Savepoints nest: two parts side by side would end each other's.
- */
-export function runPart<T, C>(
-  connection: Connection,
-  unit: Unit,
-  work: (context: C) => Awaitable<T>,
-  context: C,
-): Awaitable<T> {
-  const before = unit.mark()
-  connection.prepare('SAVEPOINT part').run()
-  unit.depth += 1
-  const { depth } = unit
-
-  function keep(result: T): T {
-    if (unit.ended !== undefined) throw unit.ended
-    keepPart(connection)
-    unit.depth -= 1
-    return result
-  }
-
-  function undo(error: unknown): never {
-    // The whole unit is undone, maybe already: its savepoints are no longer those of this part.
-    if (unit.ended !== undefined && depth > 1) throw error
-    unit.restore(before)
-    while (unit.depth > depth) {
-      undoPart(connection, unit, error)
-      unit.depth -= 1
-    }
-    unit.depth -= 1
-    throw undoPart(connection, unit, error)
-  }
-
-  try {
-    const result = work(context)
-    return result instanceof Promise ? result.then(keep).catch(undo) : keep(result)
-  } catch (error) {
-    return undo(error)
-  }
-}
-
-/**
- * Runs a unit that has no savepoint of its own, which would cost a tenth of a small one: when it fails
- * after its first change, the whole transaction is undone.
- */
-export function runUndivided<T, C>(
-  connection: Connection,
-  unit: Unit,
-  work: (context: C) => Awaitable<T>,
-  context: C,
-): Awaitable<T> {
-  const before = connection.changing()
-  unit.depth += 1
-  try {
-    const result = work(context)
-    if (result instanceof Promise) return keepLater(connection, unit, before, result)
-    requireKept(connection, unit)
-    return result
-  } catch (error) {
-    undoWhole(connection, unit, before)
-    throw error
-  }
-}
-
-async function keepLater<T>(
-  connection: Connection,
-  unit: Unit,
-  before: number,
-  result: Promise<T>,
-): Promise<T> {
-  try {
-    const value = await result
-    requireKept(connection, unit)
-    return value
-  } catch (error) {
-    undoWhole(connection, unit, before)
-    throw error
-  }
-}
-
-function requireKept({ db }: Connection, unit: Unit): void {
-  if (unit.ended !== undefined) throw unit.ended
-  if (!db.inTransaction) throw lostTransaction()
-}
-
-function undoWhole({ db, prepare, changing }: Connection, unit: Unit, before: number): void {
-  const isUnchanged = changing() === before && !unit.hasChanges
-  if (!isUnchanged && db.inTransaction) prepare('ROLLBACK').run()
-}
-
-function keepPart({ db, prepare }: Connection): void {
-  if (!db.inTransaction) throw lostTransaction()
-  prepare('RELEASE part').run()
-}
-
-/**
- * Undoes the part, alone if that is possible and with the whole transaction if not. The result
- * is to be thrown: once the transaction is lost, the reason of that.
- */
-function undoPart({ db, prepare }: Connection, unit: Unit, error: unknown): unknown {
-  try {
-    if (db.inTransaction) {
-      prepare('ROLLBACK TO part').run()
-      prepare('RELEASE part').run()
-    }
-  } catch {
-    if (db.inTransaction) prepare('ROLLBACK').run()
-  }
-  if (db.inTransaction) return error
-  unit.loss ??= error
-  return unit.loss
 }
 
 export function lostTransaction(): SatchelError {

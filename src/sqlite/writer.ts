@@ -1,13 +1,16 @@
 import type { Clock } from '../clock'
 import { aborted, SatchelError } from '../domain/value/error'
 import type { Ids } from '../domain/value/id'
-import type { WriteOptions, WriteTx } from '../domain/store/store'
+import type { Step, WriteOptions, WriteTx } from '../domain/store/store'
 import type { Connection } from './connection'
+import type { WriteContext } from './context'
 import { storageFailure } from './failure'
 import { type Group, beginGroup } from './group'
 import type { Committed } from './state'
 import { SqliteWriteTx } from './tx'
-import { runPart, runUndivided, Unit } from './unit'
+import { MOST_OWED, paying } from './entries'
+import { beginPart, beginUndivided, type Part } from './part'
+import { Unit } from './unit'
 import type { Awaitable } from '../domain/store/records'
 
 /** A group closes at this many units or after this many ms (design.md §3). */
@@ -28,6 +31,7 @@ const LOCK_RETRY = 20
 
 export interface Writer {
   run<T>(work: (tx: WriteTx) => Awaitable<T>, options?: WriteOptions): Promise<T>
+  runSteps<T>(work: (step: Step) => Promise<T>, options?: WriteOptions): Promise<T>
   /** Resolves when nothing is waiting or under way. */
   drained(): Promise<void>
   /** The same; units that are not done after a second are ended with the error of `refuse`. */
@@ -35,7 +39,8 @@ export interface Writer {
 }
 
 interface Pending {
-  readonly work: (tx: WriteTx) => Awaitable<unknown>
+  /** Does the work, in a unit that the writer has begun. */
+  readonly perform: (context: WriteContext, pending: Pending) => Awaitable<unknown>
   readonly options: WriteOptions
   readonly since: number
   readonly resolve: (value: unknown) => void
@@ -83,15 +88,15 @@ export function createWriter(hooks: WriterHooks): Writer {
   /** The group may still be undone as a whole: none of its units runs for the second time. */
   let isRepeatable = true
 
-  function run<T>(
-    work: (tx: WriteTx) => Awaitable<T>,
+  function enqueue<T>(
+    perform: (context: WriteContext, pending: Pending) => Awaitable<T>,
     options: WriteOptions = NO_OPTIONS,
   ): Promise<T> {
     const { signal } = options
     if (signal?.aborted === true) return Promise.reject(aborted())
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const pending: Pending = {
-      work,
+      perform,
       options,
       since: elapsed(),
       resolve: resolve as (value: unknown) => void,
@@ -220,42 +225,37 @@ export function createWriter(hooks: WriterHooks): Writer {
     return beginGroup(committed)
   }
 
-  /** At once when `work` is: most units have one object, and a promise would cost as much as its checks. */
+  /** At once when the work is done and nothing is owed: a promise would cost as much as the checks of an object. */
   function runUnit(pending: Pending, current: Group): Awaitable<unknown> {
     const { options } = pending
     const unit = new Unit(current, ids, clock, options.origin ?? null, options.client ?? null)
-    const tx = new SqliteWriteTx(connection, committed, unit)
-    const attempt = { pending, unit, tx }
-    let isOver = true
+    const context = { connection, committed, unit, loads: NO_LOADS }
+    const part = isRepeatable && isUndivided(pending) ? beginUndivided(context) : beginPart(context)
     try {
-      const result =
-        isRepeatable && isUndivided(pending)
-          ? runUndivided(connection, unit, perform, attempt)
-          : runPart(connection, unit, perform, attempt)
-      if (!(result instanceof Promise)) return result
-      isOver = false
-      return endAfter(tx, result)
-    } finally {
-      if (isOver) end(tx)
+      const result = pending.perform(context, pending)
+      if (result instanceof Promise || unit.owed.count > 0) return finish(part, context, result)
+      part.keep()
+      return result
+    } catch (error) {
+      throw part.undo(error)
     }
   }
 
-  function perform({ pending, unit, tx }: Attempt): Awaitable<unknown> {
-    const done = pending.work(tx)
-    return done instanceof Promise ? watched(pending, unit, done) : done
-  }
-
-  function endAfter(tx: SqliteWriteTx, result: Promise<unknown>): Promise<unknown> {
-    return result.finally(() => end(tx))
-  }
-
-  function end(tx: SqliteWriteTx): void {
-    running = undefined
-    tx.end()
+  async function finish(part: Part, context: WriteContext, result: unknown): Promise<unknown> {
+    try {
+      const value = await result
+      await pay(context)
+      part.keep()
+      return value
+    } catch (error) {
+      throw part.undo(error)
+    } finally {
+      running = undefined
+    }
   }
 
   /** The result of a unit, unless it is ended before: then its work finds its transaction dead. */
-  function watched(pending: Pending, unit: Unit, result: Promise<unknown>): Promise<unknown> {
+  function watched<T>(unit: Unit, pending: Pending, result: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const now = elapsed()
       const end = (error: unknown) => {
@@ -322,7 +322,24 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   return {
-    run,
+    run: (work, options) =>
+      enqueue((context, pending) => {
+        const tx = new SqliteWriteTx(context.connection, committed, context.unit)
+        let isOver = true
+        try {
+          const result = work(tx)
+          if (!(result instanceof Promise)) return result
+          isOver = false
+          return watched(context.unit, pending, result).finally(() => tx.end())
+        } finally {
+          if (isOver) tx.end()
+        }
+      }, options),
+    runSteps: (work, options) =>
+      enqueue((context, pending) => {
+        const { step, end } = stepsOf(context)
+        return watched(context.unit, pending, work(step).then(end))
+      }, options),
     drained,
     async close(refuse) {
       const timer = setTimeout(() => {
@@ -337,12 +354,64 @@ export function createWriter(hooks: WriterHooks): Writer {
 }
 
 const NO_OPTIONS: WriteOptions = {}
+const NO_LOADS: readonly never[] = []
 
-/** The work of a unit, which may run twice. */
-interface Attempt {
-  readonly pending: Pending
-  readonly unit: Unit
-  readonly tx: SqliteWriteTx
+/** Writes the index entries that a unit owes. Others get their turn meanwhile, and the unit may be ended. */
+async function pay(context: WriteContext): Promise<void> {
+  const { unit } = context
+  if (unit.owed.count === 0) return
+  for (const _ of paying(context)) {
+    await unit.breathe()
+    if (unit.ended !== undefined) throw unit.ended
+  }
+}
+
+/** The steps of a unit. `end` passes its result on, unless a step has failed without an attempt around it. */
+function stepsOf(context: WriteContext): { step: Step; end: <T>(result: T) => T } {
+  const { connection, committed, unit } = context
+  let failure: { readonly error: unknown } | undefined
+  let isOver = false
+
+  async function run<T>(work: (tx: WriteTx) => T): Promise<T> {
+    if (unit.ended !== undefined) throw unit.ended
+    if (isOver) throw new Error('this unit is over: its steps must not outlive it')
+    const tx = new SqliteWriteTx(connection, committed, unit)
+    let result: T
+    try {
+      result = work(tx)
+    } catch (error) {
+      failure ??= { error }
+      throw error
+    } finally {
+      tx.end()
+    }
+    if (unit.owed.count >= MOST_OWED) await pay(context)
+    await unit.breathe()
+    return result
+  }
+
+  async function attempt<T>(work: () => Promise<T>): Promise<T> {
+    await pay(context)
+    const part = beginPart(context)
+    try {
+      const result = await work()
+      if (failure !== undefined) throw failure.error
+      part.keep()
+      return result
+    } catch (error) {
+      failure = undefined
+      throw part.undo(error)
+    }
+  }
+
+  return {
+    step: Object.assign(run, { attempt }),
+    end(result) {
+      isOver = true
+      if (failure !== undefined) throw failure.error
+      return result
+    },
+  }
 }
 
 /** A unit whose work has returned a promise. */

@@ -64,14 +64,14 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     if (session.isFull) return
     forget(session)
     if (session.isMuted) return
-    if (!(await stands(tx, session))) {
+    if (!stands(tx, session)) {
       mute(session)
       return
     }
     if (session.isStale) {
       // The origin may have been removed while the socket was opened.
       const { page } = session.client
-      if ((await page?.isAllowed(tx)) === false) return mute(session, page?.refusal)
+      if (page?.isAllowed(tx) === false) return mute(session, page?.refusal)
       session.isStale = false
       await look(tx, session)
     }
@@ -79,20 +79,20 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     if (!session.isReady || base === undefined || isHeld(session)) return
     const changes = await feed.changesFor(tx, session, upTo)
     if (changes === undefined || isBeyond(session, changes)) {
-      await tellToPull(tx, session)
+      tellToPull(tx, session)
       return
     }
     session.told = 0
     if (changes === '' && !session.isAging) return
     const sent = session.texts === '' ? changes : strippedFor(session, changes)
-    await sendChanges(tx, session, sent, upTo)
+    sendChanges(tx, session, sent, upTo)
   }
 
-  async function stands(tx: ReadTx, session: Session): Promise<boolean> {
+  function stands(tx: ReadTx, session: Session): boolean {
     const { caller } = session
     const bond = caller?.actor.bond
     if (caller === undefined || bond === undefined) return true
-    const standing = await findStanding(tx, bond.facts)
+    const standing = findStanding(tx, bond.facts)
     if (standing === undefined) return false
     session.ends = Math.min(caller.ends, standing.ends - caller.lead)
     return session.ends > now() && typeof standing.user?.deactivated !== 'number'
@@ -106,7 +106,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     // Equal texts share one string in memory.
     if (session.hash === sight.hash) session.hash = sight.hash
     if (caller.actor.subject !== null) {
-      const client = await tx.syncClients.find(caller.actor.subject, named.identity)
+      const client = tx.syncClients.find(caller.actor.subject, named.identity)
       if (client !== undefined) {
         session.tables = tablesOf(client.tables)
         session.texts = client.texts
@@ -131,14 +131,9 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     return lastTables
   }
 
-  async function sendChanges(
-    tx: ReadTx,
-    session: Session,
-    changes: string,
-    upTo: number,
-  ): Promise<void> {
+  function sendChanges(tx: ReadTx, session: Session, changes: string, upTo: number): void {
     const { base, isNamed } = session
-    const run = (await tx.runs.list()).at(-1)
+    const run = tx.runs.list().at(-1)
     if (base === undefined || run === undefined) return
     const head = JSON.stringify({
       type: 'changes',
@@ -148,7 +143,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     })
     const text = messageOf(head, changes)
     if (waiting + text.length > MOST_WAITING) {
-      await tellToPull(tx, session)
+      tellToPull(tx, session)
       return
     }
     session.isReady = !session.send(text)
@@ -183,13 +178,13 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   }
 
   /** Has the client pull: it is out of step with its realms, or lacks more than a message may have. */
-  async function tellToPull(tx: ReadTx, session: Session): Promise<void> {
+  function tellToPull(tx: ReadTx, session: Session): void {
     if (session.told !== 0 && now() - session.told < TELL_EVERY) return
     const { former, sight } = session
     const isInStep = session.hash === sight.hash
     if (isInStep && isCrowded()) return postpone(session)
     const isFormer = session.hash === former?.hash && session.hash !== sight.hash
-    const notices = isFormer ? await noticesOf(tx, former, sight) : undefined
+    const notices = isFormer ? noticesOf(tx, former, sight) : undefined
     session.told = now()
     if (isInStep) pulls += 1
     session.former = undefined

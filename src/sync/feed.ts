@@ -1,7 +1,6 @@
 import { textPathsOf } from '../domain/object/draft'
 import type { Change, ChunkSize } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
-import type { Awaitable } from '../domain/store/records'
 import type { Commit, ReadTx } from '../domain/store/store'
 import { changeMessage } from '../domain/sync/message'
 import { placeRevision } from '../domain/sync/revision'
@@ -70,7 +69,7 @@ export function createFeed(): Feed {
     for (const realm of realms) {
       const range = touches.after(realm, base)
       if (range === undefined) continue
-      const fragment = await fragments.find(tx, realm, range)
+      const fragment = fragments.find(tx, realm, range)
       if (fragment === undefined) return undefined
       if (fragment.isPartial) own.push(realm)
       else parts.push(...fragment.parts)
@@ -96,9 +95,9 @@ export function createFeed(): Feed {
     async changesFor(tx, session, upTo) {
       if (!isKnown) touches = createTouches(upTo)
       isKnown = true
-      const base = await placed(tx, session, upTo)
+      const base = placed(tx, session, upTo)
       if (base === null) return undefined
-      if (!session.isVerified) await verify(tx, session, base)
+      if (!session.isVerified) verify(tx, session, base)
       if (session.isStuck || session.hash !== session.sight.hash) return undefined
       if (base === upTo) return ''
       const parts = await partsFor(tx, session, base, upTo)
@@ -118,20 +117,20 @@ export function createFeed(): Feed {
 }
 
 /** The number of the revision that the client has; null when nothing can be counted from it. */
-async function placed(tx: ReadTx, { base }: Session, upTo: number): Promise<number | null> {
+function placed(tx: ReadTx, { base }: Session, upTo: number): number | null {
   if (base === undefined) return null
-  base.revision ??= placeRevision(await tx.runs.list(), upTo, base.text) ?? null
-  return base.revision === null || base.revision < (await tx.runs.oldest()) ? null : base.revision
+  base.revision ??= placeRevision(tx.runs.list(), upTo, base.text) ?? null
+  return base.revision === null || base.revision < tx.runs.oldest() ? null : base.revision
 }
 
 /** Finds realms that were deleted and made again after the base: changes cannot correct their copies. */
-async function verify(tx: ReadTx, session: Session, base: number): Promise<void> {
+function verify(tx: ReadTx, session: Session, base: number): void {
   const { realms, invited } = session.sight
   session.isVerified = true
   for (const ref of [...realms, ...invited]) {
-    if ((await tx.realms.bornAt(ref)) <= base) continue
-    const realm = await tx.realms.findByRef(ref)
-    if (realm !== undefined && (await tx.realms.isRetired(realm.id))) session.isStuck = true
+    if (tx.realms.bornAt(ref) <= base) continue
+    const realm = tx.realms.findByRef(ref)
+    if (realm !== undefined && tx.realms.isRetired(realm.id)) session.isStuck = true
   }
 }
 
@@ -144,7 +143,7 @@ async function ownParts(
   upTo: number,
 ): Promise<readonly Part[] | undefined> {
   if (caller === undefined) return []
-  const { changes, next } = await tx.objects.changes(new Set(realms), base, upTo, MESSAGE)
+  const { changes, next } = tx.objects.changes(new Set(realms), base, upTo, MESSAGE)
   if (next !== undefined || hasDamage(changes)) return undefined
   const visibility = await visibilityOf(tx, caller.actor)
   const seen: Change[] = []
@@ -162,7 +161,7 @@ async function ownParts(
       if (await wasOwn(tx, caller.actor, key)) seen.push({ ...change, object: null })
     }
   }
-  return await encode(tx, seen, base)
+  return encode(tx, seen, base)
 }
 
 /** Fragments by realm and range. */
@@ -185,23 +184,19 @@ function createFragments() {
   return {
     clear,
     /** Undefined when the changes are more than a message may have, or damaged. */
-    find(tx: ReadTx, realm: RealmRef, range: Range): Awaitable<Fragment | undefined> {
+    find(tx: ReadTx, realm: RealmRef, range: Range): Fragment | undefined {
       const name = `${realm} ${range.after} ${range.upTo}`
       if (kept.has(name)) return kept.get(name)
-      return load(tx, realm, range).then((fragment) => keep(name, fragment))
+      return keep(name, load(tx, realm, range))
     },
   }
 }
 
-async function load(
-  tx: ReadTx,
-  realm: RealmRef,
-  { after, upTo }: Range,
-): Promise<Fragment | undefined> {
-  const { changes, next } = await tx.objects.changes(new Set([realm]), after, upTo, MESSAGE)
+function load(tx: ReadTx, realm: RealmRef, { after, upTo }: Range): Fragment | undefined {
+  const { changes, next } = tx.objects.changes(new Set([realm]), after, upTo, MESSAGE)
   if (next !== undefined || hasDamage(changes)) return undefined
   const isPartial = changes.some(({ table }) => isPersonal(table, realm))
-  return { isPartial, parts: isPartial ? [] : await encode(tx, changes, after) }
+  return { isPartial, parts: isPartial ? [] : encode(tx, changes, after) }
 }
 
 /** An answer to a pull leaves damaged rows out, and says so in the log. */
@@ -210,17 +205,13 @@ function hasDamage(changes: readonly Change[]): boolean {
 }
 
 /** Encodes changes for clients that had all of them up to `base`, without those of hidden tables. */
-async function encode(
-  tx: ReadTx,
-  changes: readonly Change[],
-  base: number,
-): Promise<readonly Part[]> {
+function encode(tx: ReadTx, changes: readonly Change[], base: number): readonly Part[] {
   const groups = Map.groupBy(changes, ({ table, object }) => `${object === null} ${table}`)
   const parts: Part[] = []
   for (const group of groups.values()) {
     const [first] = group
     const table = first?.table ?? ''
-    const declared = await tx.tables.find(table)
+    const declared = tx.tables.find(table)
     if (declared === undefined || declared.hidden) continue
     const message = changeMessage(group, base)
     const paths = textPathsOf(declared)

@@ -182,8 +182,8 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   }
 
   async function serveSome(tx: ReadTx): Promise<void> {
-    if (pages.areDue) await pages.dismiss(tx)
-    const revision = await tx.revision()
+    if (pages.areDue) pages.dismiss(tx)
+    const revision = tx.revision()
     const start = performance.now()
     const before = delivery.pulls
     let count = 0

@@ -9,7 +9,7 @@ export interface Pages {
   /** True when the list of origins may have changed. */
   readonly areDue: boolean
   /** Mutes the pages of origins that were removed: costs a look-up for each origin, however many pages it has. */
-  dismiss(tx: ReadTx): Promise<void>
+  dismiss(tx: ReadTx): void
   /** The database cannot be read: until `resume`, none are due. */
   postpone(): void
   resume(): void
@@ -46,14 +46,14 @@ export function createPages({ mute, report }: PagesParts): Pages {
     get areDue() {
       return areDue
     },
-    async dismiss(tx) {
+    dismiss(tx) {
       areDue = false
       for (const pages of byOrigin.values()) {
         const [first] = pages
         const page = first?.client.page
         if (page === undefined) continue
         try {
-          if (await page.isAllowed(tx)) continue
+          if (page.isAllowed(tx)) continue
           for (const session of pages) if (!session.isMuted) mute(session, page.refusal)
         } catch (error) {
           report(error)

@@ -43,7 +43,7 @@ export interface SessionHub {
 export interface Page {
   readonly origin: string
   /** False when pages of this origin may not use the database any more. */
-  isAllowed(tx: ReadTx): Promise<boolean>
+  isAllowed(tx: ReadTx): boolean
   /** Says so to its developer. */
   readonly refusal: string
 }

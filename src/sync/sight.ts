@@ -39,11 +39,7 @@ export function lostSome(before: Sight, now: Sight): boolean {
 }
 
 /** The messages that name the realms which changed; undefined when there is a shorter way. */
-export async function noticesOf(
-  tx: ReadTx,
-  before: Sight,
-  now: Sight,
-): Promise<readonly string[] | undefined> {
+export function noticesOf(tx: ReadTx, before: Sight, now: Sight): readonly string[] | undefined {
   const had = new Set(before.realms)
   const wasInvited = new Set(before.invited)
   const has = new Set(now.realms)
@@ -63,7 +59,7 @@ export async function noticesOf(
   if (notices.length === 0 || notices.length > MOST_NOTICES) return undefined
   const texts: string[] = []
   for (const { type, ref } of notices) {
-    const realm = await tx.realms.findByRef(ref)
+    const realm = tx.realms.findByRef(ref)
     if (realm === undefined) return undefined
     texts.push(JSON.stringify({ type, realm: realm.id }))
   }

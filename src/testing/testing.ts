@@ -319,13 +319,13 @@ async function addressOf(host: Host): Promise<string> {
 
 /** Everything of a database that `reset` keeps. */
 async function keptOf({ database }: Host): Promise<string> {
-  const kept = await database.read(async (tx) => [
-    await tx.tables.list(),
-    await tx.clients.list(),
-    await tx.keys.list(),
-    await tx.origins.list(),
-    await tx.settings.list(),
-    await tx.providers.list(),
+  const kept = await database.read((tx) => [
+    tx.tables.list(),
+    tx.clients.list(),
+    tx.keys.list(),
+    tx.origins.list(),
+    tx.settings.list(),
+    tx.providers.list(),
   ])
   return JSON.stringify(kept)
 }

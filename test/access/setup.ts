@@ -49,11 +49,12 @@ export async function rehearse<T>(
   const over = Promise.withResolvers<T>()
   const rollBack = new Error('rolled back')
   await database
-    .write(async (tx) => {
+    .writeSteps(async (step) => {
       const stage: Database = {
         ...database,
-        read: async (read) => read(tx),
-        write: (write) => tx.attempt(() => write(tx)),
+        read: (read) => step(read) as never,
+        write: (write) => step.attempt(async () => step(write)) as never,
+        writeSteps: (write) => step.attempt(() => write(step)),
       }
       await work(stage).then(over.resolve, over.reject)
       throw rollBack

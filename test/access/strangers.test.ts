@@ -38,7 +38,7 @@ function watching(database: Database) {
     })
   const stage: Database = {
     ...database,
-    read: (work: (tx: ReadTx) => Promise<unknown>) => database.read((tx) => work(wrap(tx))),
+    read: (work) => database.read((tx: ReadTx) => work(wrap(tx))),
     write: (work, options) => database.write((tx: WriteTx) => work(wrap(tx)), options),
   }
   return { database: stage, reads }

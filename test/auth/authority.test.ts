@@ -68,6 +68,7 @@ describe('verifying a token', () => {
       name: database.name,
       read: (work) => (isBroken ? Promise.reject(new Error('no disk')) : database.read(work)),
       write: (work) => database.write(work),
+      writeSteps: (work) => database.writeSteps(work),
       onCommit: (listener) => database.onCommit(listener),
       commitsAfter: (revision) => database.commitsAfter(revision),
       duty: (name, granted) => database.duty(name, granted),

@@ -62,13 +62,13 @@ export async function memoryOf(database: Database): Promise<() => Promise<boolea
   let loads = 0
   const look = () =>
     database.read((tx) =>
-      tx.remember('probe', async () => {
+      tx.remember('probe', () => {
         loads += 1
-        await tx.origins.list()
-        await tx.clients.list()
-        await tx.users.find('alice')
+        tx.origins.list()
+        tx.clients.list()
+        tx.users.find('alice')
         tx.memberships.ofSubject('alice', null)
-        await tx.logins.isRevoked('one')
+        tx.logins.isRevoked('one')
       }),
     )
   await look()
@@ -86,7 +86,7 @@ export const NO_TRACES: Traces = { entries: [], blobs: [] }
 /** A chunk that holds everything a test has. */
 export const WHOLE = { rows: 100_000, bytes: 100_000_000 }
 
-export async function declare(tx: WriteTx, name: string, stores = '@id'): Promise<Table> {
+export function declare(tx: WriteTx, name: string, stores = '@id'): Table {
   const { primaryKey, compound, generated, indexes } = parseTable(name, stores)
   return tx.tables.put({
     name,
@@ -135,8 +135,8 @@ export function fresh(key: string, changes: Partial<ObjectPut> = {}): ObjectPut 
 }
 
 export function insert(database: Database, table: Table, ...keys: string[]): Promise<void> {
-  return database.write(async (tx) => {
-    await tx.objects.put(
+  return database.write((tx) => {
+    tx.objects.put(
       table,
       keys.map((key) => fresh(key)),
       NOW,
@@ -145,31 +145,22 @@ export function insert(database: Database, table: Table, ...keys: string[]): Pro
 }
 
 /** Changes an object that must be there. */
-export async function update(
-  tx: WriteTx,
-  table: Table,
-  key: string,
-  changes: Partial<ObjectPut>,
-): Promise<void> {
-  const previous = await get(tx, table, key)
+export function update(tx: WriteTx, table: Table, key: string, changes: Partial<ObjectPut>): void {
+  const previous = get(tx, table, key)
   const { realm, owner, value } = previous
-  await tx.objects.put(
-    table,
-    [{ key, realm, owner, value, ...NO_TRACES, previous, ...changes }],
-    NOW,
-  )
+  tx.objects.put(table, [{ key, realm, owner, value, ...NO_TRACES, previous, ...changes }], NOW)
 }
 
-export async function remove(tx: WriteTx, table: Table, ...keys: string[]): Promise<void> {
+export function remove(tx: WriteTx, table: Table, ...keys: string[]): void {
   const removals = []
-  for (const key of keys) removals.push({ previous: await get(tx, table, key), ...NO_TRACES })
-  await tx.objects.remove(table, removals, NOW)
+  for (const key of keys) removals.push({ previous: get(tx, table, key), ...NO_TRACES })
+  tx.objects.remove(table, removals, NOW)
 }
 
-export async function get(tx: WriteTx, table: Table, key: string): Promise<TimedObject>
-export async function get(tx: ReadTx, table: Table, key: string): Promise<StoredObject>
-export async function get(tx: ReadTx, table: Table, key: string): Promise<StoredObject> {
-  const found = await tx.objects.find(table, key)
+export function get(tx: WriteTx, table: Table, key: string): TimedObject
+export function get(tx: ReadTx, table: Table, key: string): StoredObject
+export function get(tx: ReadTx, table: Table, key: string): StoredObject {
+  const found = tx.objects.find(table, key)
   if (found === undefined) throw new Error(`there is no ${key}`)
   return found
 }

@@ -19,7 +19,7 @@ import { describeMails } from './mails'
 import { describeMemory } from './memory'
 import { describeModel } from './model'
 import { describeObjects } from './objects'
-import { describeParts } from './parts'
+import { describeParts, describeSteps } from './parts'
 import { describeRealms } from './realms'
 import { describeRecords } from './records'
 import { describeRefreshTokens } from './refresh-tokens'
@@ -42,6 +42,7 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeDatabases(openStore)
     describeUnits(openStore)
     describeParts(openStore)
+    describeSteps(openStore)
     describeSnapshots(openStore)
     describeRevisions(openStore)
     describeCommits(openStore)

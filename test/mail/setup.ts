@@ -40,7 +40,7 @@ export interface Failure {
 /** The mail room of a new database. Nothing is printed unless `isPrinting` says so. */
 export async function setupMailer(
   server: Partial<ServerMail> = {},
-  complete: MailerParts['complete'] = async (_tx, letter) => letter,
+  complete: MailerParts['complete'] = (_tx, letter) => letter,
 ) {
   const base = await setupStore()
   const database = await base.store.create('main')

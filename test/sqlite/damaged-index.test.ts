@@ -15,10 +15,10 @@ test('an object is not taken for the one that a damaged index leads to', async (
   using folder = temporaryFolder()
   {
     await using opened = openIn(folder.path)
-    await opened.database.write(async (tx) => {
-      const table = await declare(tx, 'things', '@id')
+    await opened.database.write((tx) => {
+      const table = declare(tx, 'things', '@id')
       const puts = KEYS.map((id) => fresh(id, { value: JSON.stringify({ id }) }))
-      await tx.objects.put(table, puts, NOW)
+      tx.objects.put(table, puts, NOW)
     })
   }
   const file = join(folder.path, 'database.sqlite')
@@ -31,9 +31,9 @@ test('an object is not taken for the one that a damaged index leads to', async (
 
   await using opened = openIn(folder.path)
   const read = (key: string, realms?: ReadonlySet<number>) =>
-    opened.database.read(async (tx) => {
-      const table = (await tx.tables.find('things'))!
-      return (await tx.objects.findText(table, key, realms))?.value
+    opened.database.read((tx) => {
+      const table = tx.tables.find('things')!
+      return tx.objects.findText(table, key, realms)?.value
     })
   expect(await read('key1')).toBe('{"id":"key1"}')
   for (const realms of [undefined, new Set([1])]) {

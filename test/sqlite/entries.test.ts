@@ -31,16 +31,16 @@ test('the entries of objects that are put together are written key by key', asyn
     Array.from({ length: OBJECTS }, (_, n) =>
       fresh(`k${n}`, { entries: keys.map((key) => ({ index: 1, key })) }),
     )
-  await writer.run(async (tx) => {
-    const table = await declare(tx, 'tagged', '@id, *tags')
-    await tx.objects.put(table, puts(KEYS), NOW)
+  await writer.run((tx) => {
+    const table = declare(tx, 'tagged', '@id, *tags')
+    tx.objects.put(table, puts(KEYS), NOW)
     const keys = puts(KEYS).map(({ key }) => key)
-    const stored = await tx.objects.findMany(table, keys)
+    const stored = tx.objects.findMany(table, keys)
     const replaced = puts(OTHERS).map((put): ObjectPut => {
       const previousTraces = { entries: KEYS.map((key) => ({ index: 1, key })), blobs: [] }
       return { ...put, previous: stored.get(put.key)!, previousTraces }
     })
-    await tx.objects.put(table, replaced, NOW)
+    tx.objects.put(table, replaced, NOW)
   })
   expect(written).toHaveLength(3 * OBJECTS * KEYS.length)
   const runs = written.filter((entry, at) => entry !== written[at - 1])
@@ -99,12 +99,15 @@ test('more entries than are put in order at once are there, and go again', async
       ?.count
   const keys = Array.from({ length: 60_003 }, (_, n) => Buffer.from(`6${(n * 7919) % 60_003}`))
   const entries = keys.map((key) => ({ index: 1, key }))
-  await writer.run(async (tx) => {
-    const table = await declare(tx, 'tagged', '@id, *tags')
-    await tx.objects.put(table, [fresh('a', { entries }), fresh('b', { entries: [] })], NOW)
-    expect(count()).toBe(keys.length)
-    const stored = await tx.objects.find(table, 'a')
-    await tx.objects.remove(table, [{ previous: stored!, entries, blobs: [] }], NOW)
-    expect(count()).toBe(0)
+  const table = await writer.run((tx) => {
+    const declared = declare(tx, 'tagged', '@id, *tags')
+    tx.objects.put(declared, [fresh('a', { entries }), fresh('b', { entries: [] })], NOW)
+    return declared
   })
+  expect(count()).toBe(keys.length)
+  await writer.run((tx) => {
+    const stored = tx.objects.find(table, 'a')
+    tx.objects.remove(table, [{ previous: stored!, entries, blobs: [] }], NOW)
+  })
+  expect(count()).toBe(0)
 })

@@ -7,12 +7,12 @@ test('rows that are too large together are erased in several steps', async () =>
   const database = await fixture.store.create('main')
   const [large, small] = [await declareIn(database, 'large'), await declareIn(database, 'small')]
   const realm = await ensureRealm(database, 'rlm-gone')
-  await database.write(async (tx) => {
+  await database.write((tx) => {
     const value = JSON.stringify({ text: 'x'.repeat(5_000_000) })
     const put = (key: string, more = {}) => fresh(key, { realm, ...more })
-    await tx.objects.put(large, [put('a', { value }), put('b', { value }), put('c')], NOW)
-    await tx.objects.put(small, [put('d'), put('e'), put('f')], NOW)
-    await tx.realms.markErasing(realm)
+    tx.objects.put(large, [put('a', { value }), put('b', { value }), put('c')], NOW)
+    tx.objects.put(small, [put('d'), put('e'), put('f')], NOW)
+    tx.realms.markErasing(realm)
   })
   const erase = () => database.write((tx) => tx.objects.erase(realm, 50, () => NO_TRACES, ''))
   expect([await erase(), await erase(), await erase()]).toMatchObject([

@@ -79,7 +79,7 @@ async function fill(database: Database, table: Table, name: string): Promise<str
 
 function put(database: Database, table: Table, key: string): Promise<void> {
   const value = JSON.stringify({ id: key, text: 'x'.repeat(20_000) })
-  return database.write(async (tx) => {
-    await tx.objects.put(table, [fresh(key, { value })], NOW)
+  return database.write((tx) => {
+    tx.objects.put(table, [fresh(key, { value })], NOW)
   })
 }

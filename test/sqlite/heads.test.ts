@@ -15,11 +15,11 @@ import { openIn, setupDatabase, setupWriter } from './setup'
 /** Realms with one object each, `k<n>` in the realm with the number n of `refs`. */
 async function fill(database: Database, table: Table, count: number): Promise<RealmRef[]> {
   const refs: RealmRef[] = []
-  await database.write(async (tx) => {
+  await database.write((tx) => {
     for (let n = 0; n < count; n += 1) {
-      const { ref } = await tx.realms.ensure(`rlm${n}`)
+      const { ref } = tx.realms.ensure(`rlm${n}`)
       refs.push(ref)
-      await tx.objects.put(table, [fresh(`k${n}`, { realm: ref })], NOW)
+      tx.objects.put(table, [fresh(`k${n}`, { realm: ref })], NOW)
     }
   })
   return refs
@@ -27,12 +27,12 @@ async function fill(database: Database, table: Table, count: number): Promise<Re
 
 /** Touches one object in each of these realms, all in one unit. */
 async function touch(database: Database, table: Table, places: readonly number[]): Promise<number> {
-  await database.write(async (tx) => {
+  await database.write((tx) => {
     for (const n of places) {
-      const previous = await tx.objects.find(table, `k${n}`)
+      const previous = tx.objects.find(table, `k${n}`)
       if (previous === undefined) throw new Error(`there is no k${n}`)
       const put = fresh(previous.key, { realm: previous.realm, previous })
-      await tx.objects.put(table, [put], NOW)
+      tx.objects.put(table, [put], NOW)
     }
   })
   return database.read((tx) => tx.revision())
@@ -170,8 +170,8 @@ test('a commit that fails logs nothing', async () => {
   const refs = await fill(database, table, 3)
   const before = count(file, LOGGED)
   const revision = await database.read((tx) => tx.revision())
-  const failing = database.write(async (tx) => {
-    await tx.objects.put(table, [fresh('new', { realm: refs[0]! })], NOW)
+  const failing = database.write((tx) => {
+    tx.objects.put(table, [fresh('new', { realm: refs[0]! })], NOW)
     throw new Error('expected')
   })
   expect(await failing.catch(({ message }: Error) => message)).toBe('expected')
@@ -183,14 +183,14 @@ test('changes are looked up only in tables that have moved, and tombstones only 
   await using writer = setupWriter()
   const { connection, committed } = writer
   const put = (name: string, key: string) =>
-    writer.run(async (tx) => {
-      const table = (await tx.tables.find(name))!
-      const { ref } = await tx.realms.ensure('rlm1')
-      await tx.objects.put(table, [fresh(key, { realm: ref })], NOW)
+    writer.run((tx) => {
+      const table = tx.tables.find(name)!
+      const { ref } = tx.realms.ensure('rlm1')
+      tx.objects.put(table, [fresh(key, { realm: ref })], NOW)
       return ref
     })
-  await writer.run(async (tx) => {
-    for (let n = 0; n < 10; n += 1) await declare(tx, `table${n}`, '@id')
+  await writer.run((tx) => {
+    for (let n = 0; n < 10; n += 1) declare(tx, `table${n}`, '@id')
   })
   const realm = await put('table3', 'k1')
   const before = committed.counters.revision
@@ -201,7 +201,7 @@ test('changes are looked up only in tables that have moved, and tombstones only 
       return connection.prepare(sql)
     }) as Connection['prepare']
     const tx = new SqliteReadTx({ ...connection, prepare }, committed)
-    const { changes } = await tx.objects.changes(new Set([realm]), before, Infinity, WHOLE)
+    const { changes } = tx.objects.changes(new Set([realm]), before, Infinity, WHOLE)
     return { keys: changes.map(({ key }) => key), looked: looked.filter((name) => name !== '') }
   }
   const tableOf = (name: string) => `o_${committed.tables.get(name)!.number}`
@@ -210,10 +210,10 @@ test('changes are looked up only in tables that have moved, and tombstones only 
   await put('table7', 'k3')
   const moved = ['table3', 'table7'].map(tableOf)
   expect(await find()).toEqual({ keys: ['k2', 'k3'], looked: moved })
-  await writer.run(async (tx) => {
-    const table = (await tx.tables.find('table7'))!
-    const previous = (await tx.objects.find(table, 'k3'))!
-    await tx.objects.remove(table, [{ previous, entries: [], blobs: [] }], NOW)
+  await writer.run((tx) => {
+    const table = tx.tables.find('table7')!
+    const previous = tx.objects.find(table, 'k3')!
+    tx.objects.remove(table, [{ previous, entries: [], blobs: [] }], NOW)
   })
   expect(await find()).toEqual({ keys: ['k2', 'k3'], looked: ['tombstones', ...moved] })
 })

@@ -48,8 +48,8 @@ test('an adopted copy has no key, login or code of the original, and all the res
   using place = setup()
   await place.run(async (store) => {
     const database = await store.create('main')
-    await database.write(async (tx) => {
-      await tx.keys.put({
+    await database.write((tx) => {
+      tx.keys.put({
         id: 'k',
         state: 'current',
         publicKey: '{}',
@@ -57,7 +57,7 @@ test('an adopted copy has no key, login or code of the original, and all the res
         created: 0,
         retired: null,
       })
-      await tx.origins.put({ id: 'https://a.example', created: 0 })
+      tx.origins.put({ id: 'https://a.example', created: 0 })
     })
   })
   place.copy('main', 'copy')
@@ -65,10 +65,7 @@ test('an adopted copy has no key, login or code of the original, and all the res
     await store.adopt('copy')
     const contentOf = async (name: string) => {
       const database = await store.open(name)
-      return await database.read(async (tx) => [
-        (await tx.keys.list()).length,
-        (await tx.origins.list()).length,
-      ])
+      return await database.read((tx) => [tx.keys.list().length, tx.origins.list().length])
     }
     expect(await contentOf('copy')).toEqual([0, 1])
     expect(await contentOf('main')).toEqual([1, 1])

@@ -10,115 +10,107 @@ import { renewIdentity } from '../../src/sqlite/registry'
 import { temporaryFolder } from '../setup'
 import { openIn } from './setup'
 
-type Case = readonly [
-  table: string,
-  sql: string,
-  read: ((tx: ReadTx) => Promise<unknown>) | undefined,
-]
+type Case = readonly [table: string, sql: string, read: ((tx: ReadTx) => unknown) | undefined]
 
 const ROWS: readonly Case[] = [
   [
     'realm_ids',
     "UPDATE realm_ids SET state = 'erased' WHERE id = 'rlm1'",
-    async (tx) => tx.realms.findByRef(2),
+    (tx) => tx.realms.findByRef(2),
   ],
-  ['codes', "UPDATE codes SET subject = 'eve'", async (tx) => tx.codes.find('code')],
-  ['codes', 'UPDATE codes SET scopes = \'["x"\'', async (tx) => tx.codes.ofSubject('bob', 0)],
+  ['codes', "UPDATE codes SET subject = 'eve'", (tx) => tx.codes.find('code')],
+  ['codes', 'UPDATE codes SET scopes = \'["x"\'', (tx) => tx.codes.ofSubject('bob', 0)],
   [
     'refresh_tokens',
     "UPDATE refresh_tokens SET subject = 'eve'",
-    async (tx) => tx.refreshTokens.find('token'),
+    (tx) => tx.refreshTokens.find('token'),
   ],
-  ['invitations', 'UPDATE invitations SET realm = 1', async (tx) => tx.invitations.find('link')],
-  ['blobs', "UPDATE blobs SET type = 'text/html'", async (tx) => tx.blobs.find('pic')],
+  ['invitations', 'UPDATE invitations SET realm = 1', (tx) => tx.invitations.find('link')],
+  ['blobs', "UPDATE blobs SET type = 'text/html'", (tx) => tx.blobs.find('pic')],
   [
     'blobs',
     'UPDATE blobs SET created = created + 1',
-    async (tx) => tx.blobs.findFor('pic', 2, new Set()),
+    (tx) => tx.blobs.findFor('pic', 2, new Set()),
   ],
-  ['blobs', "UPDATE blobs SET place = 'there'", async (tx) => tx.blobs.placeOf('hash')],
-  ['blobs', 'UPDATE blobs SET place = NULL', async (tx) => tx.blobs.placeOf('hash')],
+  ['blobs', "UPDATE blobs SET place = 'there'", (tx) => tx.blobs.placeOf('hash')],
+  ['blobs', 'UPDATE blobs SET place = NULL', (tx) => tx.blobs.placeOf('hash')],
   // An index may lead to another row.
   ['codes', "UPDATE codes SET id = 'other'", undefined],
-  ['criteria_ops', "UPDATE criteria_ops SET change = '{}'", async (tx) => operations(tx)],
-  [
-    'step_keys',
-    "UPDATE step_keys SET keys = '[]'",
-    async (tx) => tx.applied.keysOf('bob', 'tx1', 0),
-  ],
+  ['criteria_ops', "UPDATE criteria_ops SET change = '{}'", (tx) => operations(tx)],
+  ['step_keys', "UPDATE step_keys SET keys = '[]'", (tx) => tx.applied.keysOf('bob', 'tx1', 0)],
 ]
 
-const operations = async (tx: ReadTx) => await tx.criteriaOps.ofUser(7, 'bob', 0, 10)
+const operations = (tx: ReadTx) => tx.criteriaOps.ofUser(7, 'bob', 0, 10)
 
 /** Reads before and after damage that gives no error. */
 const INSTEAD: readonly (readonly [
   table: string,
   sql: string,
-  read: (tx: ReadTx) => Promise<unknown>,
+  read: (tx: ReadTx) => unknown,
   before: unknown,
   after: unknown,
 ])[] = [
   [
     'former_memberships',
     'UPDATE former_memberships SET realm = 9',
-    async (tx) => tx.memberships.wasOwn('eve', null, 'mmb1'),
+    (tx) => tx.memberships.wasOwn('eve', null, 'mmb1'),
     true,
     false,
   ],
   [
     'sync_clients',
     'UPDATE sync_clients SET floor = 99',
-    async (tx) => (await tx.syncClients.find('bob', 'device'))?.floor,
+    (tx) => tx.syncClients.find('bob', 'device')?.floor,
     5,
     undefined,
   ],
   [
     'applied',
     "UPDATE applied SET rejection = '{}'",
-    async (tx) => (await tx.applied.find('bob', 'tx1'))?.rejection,
+    (tx) => tx.applied.find('bob', 'tx1')?.rejection,
     { name: 'CONFLICT', message: 'No' },
     null,
   ],
   [
     'blob_uploads',
     "UPDATE blob_uploads SET blob = 'pig'",
-    async (tx) => tx.blobs.isUploadedBy('pig', 2),
+    (tx) => tx.blobs.isUploadedBy('pig', 2),
     false,
     false,
   ],
   [
     'mails',
     'UPDATE mails SET attempts = 1000000',
-    async (tx) => (await tx.mails.due(10, 1)).map(({ sealed }) => sealed),
+    (tx) => tx.mails.due(10, 1).map(({ sealed }) => sealed),
     ['letter'],
     [''],
   ],
   [
     'runs',
     'UPDATE runs SET first = first + 1 WHERE first = 0',
-    async (tx) => (await tx.runs.list()).length,
+    (tx) => tx.runs.list().length,
     2,
     1,
   ],
   [
     'realm_moves',
     "UPDATE realm_moves SET realms = '[]'",
-    async (tx) => (await tx.objects.changes(new Set([1, 2]), 0, 99, WHOLE)).changes.length,
+    (tx) => tx.objects.changes(new Set([1, 2]), 0, 99, WHOLE).changes.length,
     1,
     1,
   ],
   [
     'database',
     'UPDATE database SET oldest_revision = 1',
-    async (tx) => (await tx.runs.oldest()) === (await tx.revision()),
+    (tx) => tx.runs.oldest() === tx.revision(),
     false,
     true,
   ],
-  ['database', 'UPDATE database SET sealed = 2', async (tx) => tx.tables.isSealed(), false, true],
+  ['database', 'UPDATE database SET sealed = 2', (tx) => tx.tables.isSealed(), false, true],
   [
     'realm_ids',
     "UPDATE realm_ids SET head = 7 WHERE id = 'rlm1'",
-    async (tx) => (await tx.objects.changes(new Set([1, 2]), 0, 99, WHOLE)).changes.length,
+    (tx) => tx.objects.changes(new Set([1, 2]), 0, 99, WHOLE).changes.length,
     1,
     1,
   ],
@@ -129,11 +121,11 @@ async function setup() {
   const folder = temporaryFolder()
   {
     await using opened = openIn(folder.path)
-    await opened.database.write(async (tx) => {
-      const { ref } = await tx.realms.ensure('rlm1')
-      await tx.codes.put(code('code', { subject: 'bob', created: 1 }))
-      await tx.refreshTokens.put(refreshToken('token', { subject: 'bob' }))
-      await tx.invitations.put({
+    await opened.database.write((tx) => {
+      const { ref } = tx.realms.ensure('rlm1')
+      tx.codes.put(code('code', { subject: 'bob', created: 1 }))
+      tx.refreshTokens.put(refreshToken('token', { subject: 'bob' }))
+      tx.invitations.put({
         id: 'link',
         member: 'mmb1',
         realm: ref,
@@ -149,9 +141,9 @@ async function setup() {
       tx.memberships.put({ ...member, userId: 'eve' })
       tx.memberships.remove(member.source)
       const blob = { id: 'pic', hash: 'hash', size: 3, type: 'image/png', created: 1 }
-      await tx.blobs.put(blob, ref)
-      await tx.blobs.placeContent('hash', 'here')
-      await tx.mails.put({
+      tx.blobs.put(blob, ref)
+      tx.blobs.placeContent('hash', 'here')
+      tx.mails.put({
         id: 'mail',
         recipient: 'r',
         sealed: 'letter',
@@ -160,17 +152,17 @@ async function setup() {
         due: 1,
         expires: 2,
       })
-      const known = await tx.syncClients.ensure('bob', 'device', 1)
-      await tx.syncClients.put({ ...known, floor: 5 })
+      const known = tx.syncClients.ensure('bob', 'device', 1)
+      tx.syncClients.put({ ...known, floor: 5 })
       const { number: client } = known
       const rejection = { name: 'CONFLICT', message: 'No' }
-      await tx.applied.put('bob', 'tx1', client, 1, rejection)
-      await tx.applied.putKeys('bob', 'tx1', 0, ['a'])
+      tx.applied.put('bob', 'tx1', client, 1, rejection)
+      tx.applied.putKeys('bob', 'tx1', 0, ['a'])
       const operation = { client, subject: 'bob', email: null, kind: 'modify' as const, ts: 1 }
-      await tx.criteriaOps.put(7, { ...operation, criteria: '{}', change: null, base: 1 }, 1, 10)
-      const table = await declare(tx, 'notes', '@id')
+      tx.criteriaOps.put(7, { ...operation, criteria: '{}', change: null, base: 1 }, 1, 10)
+      const table = declare(tx, 'notes', '@id')
       const value = JSON.stringify({ id: 'a', realmId: 'rlm1' })
-      await tx.objects.put(table, [fresh('a', { realm: ref, value })], NOW)
+      tx.objects.put(table, [fresh('a', { realm: ref, value })], NOW)
     })
   }
   const file = `${folder.path}/database.sqlite`
@@ -245,10 +237,10 @@ test('a damaged sync client becomes a new one, and its sum is right only then', 
   place.change('UPDATE sync_clients SET floor = 99')
   await using opened = place.open()
   const { database } = opened
-  await database.write(async (tx) => {
-    await tx.syncClients.noteRejection(1)
-    expect(await tx.syncClients.find('bob', 'device')).toBeUndefined()
-    expect(await tx.syncClients.ensure('bob', 'device', 2)).toMatchObject({ number: 2, floor: 0 })
+  await database.write((tx) => {
+    tx.syncClients.noteRejection(1)
+    expect(tx.syncClients.find('bob', 'device')).toBeUndefined()
+    expect(tx.syncClients.ensure('bob', 'device', 2)).toMatchObject({ number: 2, floor: 0 })
   })
   expect((await verifyDatabase(database, { accepts: false })).faults).toEqual([])
 })

@@ -47,9 +47,9 @@ function member(at: number): UserFields {
 test('users who stand together are listed like others, from either end and the middle', async () => {
   await using fixture = await setupStore()
   const database = await fixture.store.create('main')
-  const users = await database.write(async (tx) => {
+  const users = await database.write((tx) => {
     const put: User[] = []
-    for (let at = 0; at < CROWD; at += 1) put.push(await tx.users.put(member(at)))
+    for (let at = 0; at < CROWD; at += 1) put.push(tx.users.put(member(at)))
     return put
   })
   const orders: readonly [UserOrder, (user: User) => number | string][] = [

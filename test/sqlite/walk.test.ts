@@ -13,16 +13,16 @@ const MATCHES = 20_000
 
 test('a page of many matches visits as many rows as it shows', async () => {
   await using writer = setupWriter()
-  await writer.run(async (tx) => {
-    const table = await declare(tx, 'cities', '@id, country')
+  await writer.run((tx) => {
+    const table = declare(tx, 'cities', '@id, country')
     const [declared] = table.indexes
     const index = declared!.number
-    await tx.tables.setIndexState(index, 'ready')
+    tx.tables.setIndexState(index, 'ready')
     const entries = [{ index, key: encodeKey('US')! }]
     const puts = Array.from({ length: MATCHES }, (_, n) =>
       fresh(`k${n}`, { entries, value: `{"id":"k${n}","country":"US"}` }),
     )
-    await tx.objects.put(table, puts, NOW)
+    tx.objects.put(table, puts, NOW)
   })
   let visited = 0
   const connection = counting(writer.connection, (rows) => (visited += rows))
@@ -52,16 +52,15 @@ test('a page of many matches visits as many rows as it shows', async () => {
 test('one large object does not make the filters of its table visit more rows', async () => {
   await using writer = setupWriter()
   const put = async (from: number, count: number, text: string) => {
-    await writer.run(async (tx) => {
-      const table =
-        (await tx.tables.find('cities')) ?? (await declare(tx, 'cities', '@id, country'))
+    await writer.run((tx) => {
+      const table = tx.tables.find('cities') ?? declare(tx, 'cities', '@id, country')
       const index = table.indexes[0]!.number
-      await tx.tables.setIndexState(index, 'ready')
+      tx.tables.setIndexState(index, 'ready')
       const entries = [{ index, key: encodeKey('US')! }]
       const puts = Array.from({ length: count }, (_, n) =>
         fresh(`k${from + n}`, { entries, value: JSON.stringify({ country: 'US', text }) }),
       )
-      await tx.objects.put(table, puts, NOW)
+      tx.objects.put(table, puts, NOW)
     })
   }
   let visited = 0
@@ -96,13 +95,13 @@ test.each([
   ['the last fifth', (n: number) => n >= (MATCHES * 4) / 5],
 ])('a page of realms with %s holds the positions of a page', async (_, isListed) => {
   await using writer = setupWriter()
-  const realm = await writer.run(async (tx) => {
-    const table = await declare(tx, 'cities', '@id')
-    const { ref } = await tx.realms.ensure('rlm-listed')
+  const realm = await writer.run((tx) => {
+    const table = declare(tx, 'cities', '@id')
+    const { ref } = tx.realms.ensure('rlm-listed')
     const puts = Array.from({ length: MATCHES }, (_unused, n) =>
       fresh(`k${n}`, { realm: isListed(n) ? ref : 1, value: `{"id":"k${n}"}` }),
     )
-    await tx.objects.put(table, puts, NOW)
+    tx.objects.put(table, puts, NOW)
     return ref
   })
   let visited = 0

@@ -36,7 +36,7 @@ function setup() {
         : {
             origin,
             refusal: `not ${origin}`,
-            async isAllowed() {
+            isAllowed() {
               looks += 1
               if (failure !== undefined) throw failure
               return listed.has(origin)

@@ -41,9 +41,9 @@ export function authorizationCode(parts: GrantParts): Grant {
 }
 
 /** Stores a new code for `person`, valid for a few minutes. `now` in ms. */
-export async function issueCode(tx: WriteTx, person: Person, now: number): Promise<string> {
+export function issueCode(tx: WriteTx, person: Person, now: number): string {
   const code = newSecret()
-  await tx.codes.put({
+  tx.codes.put({
     id: hashSecret(code),
     kind: 'authorization',
     hash: null,
@@ -66,22 +66,17 @@ const CODE_LIFE = 5 * MINUTE
 /** Codes of the last hour are kept: they count towards the limits (promise 21). */
 
 /** Redeems the code in this unit; undefined when it is unknown or no longer valid. */
-async function redeem(
-  tx: WriteTx,
-  id: string,
-  now: number,
-  lastTokenEnds: number,
-): Promise<Code | undefined> {
-  const code = await tx.codes.find(id)
+function redeem(tx: WriteTx, id: string, now: number, lastTokenEnds: number): Code | undefined {
+  const code = tx.codes.find(id)
   if (code === undefined || code.kind !== 'authorization') return undefined
   if (code.used !== null) {
-    await tx.logins.revoke(id, lastTokenEnds)
+    tx.logins.revoke(id, lastTokenEnds)
     tx.refreshTokens.removeOf({ login: id })
     return undefined
   }
   if (!isLive(code, now, TRIES)) return undefined
   // Kept as long as its tokens may live, to recognize a second use.
-  await tx.codes.put({ ...code, used: now, expires: lastTokenEnds })
+  tx.codes.put({ ...code, used: now, expires: lastTokenEnds })
   return code
 }
 

@@ -29,10 +29,10 @@ export function clientCredentials({ database, clock, issuer }: GrantParts): Gran
   return async (request) => {
     const { parameters, count } = request
     const credentials = requireCredentials(request)
-    const { client, claims } = await database.read(async (tx) => {
-      const found = await authenticateClient(tx, credentials, clock.now())
+    const { client, claims } = await database.read((tx) => {
+      const found = authenticateClient(tx, credentials, clock.now())
       const asked = findClaims(parameters, found)
-      if (asked !== null && asked.id !== found.id) await requireNoClient(tx, asked.id)
+      if (asked !== null && asked.id !== found.id) requireNoClient(tx, asked.id)
       return { client: found, claims: asked }
     })
     return issuer.issue({
@@ -78,8 +78,8 @@ function findClaims(parameters: Parameters, client: Client): PersonClaims | null
 }
 
 /** Another client is a subject of its own, with a private realm: only its secret gives access to it. */
-async function requireNoClient(tx: ReadTx, id: string): Promise<void> {
-  if ((await findClient(tx, id)) === undefined) return
+function requireNoClient(tx: ReadTx, id: string): void {
+  if (findClient(tx, id) === undefined) return
   throw invalid('The claim "sub" is the id of a client: name a user')
 }
 

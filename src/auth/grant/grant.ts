@@ -79,10 +79,10 @@ const UNDECIDED: readonly ErrorCode[] = ['WEBHOOK_ERROR', 'TOO_MANY_REQUESTS', '
 
 async function giveBack(database: Database, code: Code): Promise<void> {
   try {
-    await database.write(async (tx) => {
+    await database.write((tx) => {
       // A second request with this code has ended the login meanwhile (promise 17).
-      if (await tx.logins.isRevoked(code.id)) return
-      await tx.codes.put({ ...code, attempts: code.attempts + 1 })
+      if (tx.logins.isRevoked(code.id)) return
+      tx.codes.put({ ...code, attempts: code.attempts + 1 })
     })
   } catch {
     // The first error is reported. The code stays redeemed; they can ask for another one.

@@ -122,10 +122,10 @@ export function createIssuer(parts: IssuerParts): Issuer {
       lastUsed: created,
       login,
     }
-    await database.write(async (tx) => {
+    await database.write((tx) => {
       // Its code may have been used a second time meanwhile.
-      const isOver = login !== null && (await tx.logins.isRevoked(login))
-      if (!isOver) await tx.refreshTokens.put(record)
+      const isOver = login !== null && tx.logins.isRevoked(login)
+      if (!isOver) tx.refreshTokens.put(record)
     })
     return refreshToken
   }

@@ -30,11 +30,11 @@ export function refresh({ database, clock, signatureClock, issuer, limits }: Gra
 
   return async ({ parameters, count }) => {
     const proof = requireProof(parameters)
-    const { record, standing, isReplay } = await database.read(async (tx) => {
-      const record = await tx.refreshTokens.find(proof.hash)
+    const { record, standing, isReplay } = await database.read((tx) => {
+      const record = tx.refreshTokens.find(proof.hash)
       const facts = record && factsOf(record)
-      const standing = facts && (await findStanding(tx, facts))
-      return { record, standing, isReplay: await isUsed(tx, proof) }
+      const standing = facts && findStanding(tx, facts)
+      return { record, standing, isReplay: isUsed(tx, proof) }
     })
     requireFresh(proof, signatureClock.now(), skew)
     if (record === undefined || standing === undefined) throw refusal()
@@ -63,11 +63,11 @@ export function refresh({ database, clock, signatureClock, issuer, limits }: Gra
     const now = clock.wall.now()
     const signedBy = signatureClock.now()
     const isDue = now - pruned >= PRUNE_EVERY || now < pruned
-    const isPruned = await database.write(async (tx) => {
-      const isGone = (await tx.refreshTokens.find(hash)) === undefined
-      if (isGone || (await isUsed(tx, proof))) throw refusal()
-      await tx.refreshTokens.put({ ...record, lastUsed: Math.max(now, record.lastUsed) })
-      await tx.refreshTokens.recordUse(hash, timeStamp, signedBy)
+    const isPruned = await database.write((tx) => {
+      const isGone = tx.refreshTokens.find(hash) === undefined
+      if (isGone || isUsed(tx, proof)) throw refusal()
+      tx.refreshTokens.put({ ...record, lastUsed: Math.max(now, record.lastUsed) })
+      tx.refreshTokens.recordUse(hash, timeStamp, signedBy)
       if (!isDue) return false
       // A signature of the fastest accepted clock can be replayed until twice the skew.
       const uses = tx.prune('refreshUses', signedBy - 2 * skew, MOST_PRUNED)
@@ -133,8 +133,8 @@ function factsOf({ subject, clientId, login, user }: RefreshToken): TokenFacts {
   return tokenFacts({ subject, clientId, login, incarnation: user })
 }
 
-async function isUsed(tx: ReadTx, { hash, timeStamp }: Proof): Promise<boolean> {
-  return (await tx.refreshTokens.findUse(hash, timeStamp)) !== undefined
+function isUsed(tx: ReadTx, { hash, timeStamp }: Proof): boolean {
+  return tx.refreshTokens.findUse(hash, timeStamp) !== undefined
 }
 
 function requireFresh({ timeStamp }: Proof, now: number, skew: number): void {

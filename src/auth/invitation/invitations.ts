@@ -18,7 +18,6 @@ import type { Database, ReadTx, WriteTx } from '../../domain/store/store'
 import { requireUserId } from '../../domain/value/user-id'
 import { findUsersOfEmail } from '../../domain/user/list'
 import type { Admission } from '../person/admission'
-import type { Awaitable } from '../../domain/store/records'
 import type { User } from '../../domain/store/users'
 import type { Invitation } from '../../domain/store/invitations'
 import { shownName } from '../../domain/value/shown-name'
@@ -33,7 +32,7 @@ export interface Invitations {
    * Stores the mail with these `facts`. `origin` is the `Origin` header of the caller, or null.
    * Throws `MAIL_NOT_CONFIGURED` and `NO_PUBLIC_ADDRESS`.
    */
-  send(tx: WriteTx, facts: InvitationFacts, origin: string | null): Promise<void>
+  send(tx: WriteTx, facts: InvitationFacts, origin: string | null): void
   /**
    * The contents of the page of a link. `isDevelopment`: pages of this machine need not be listed.
    * Throws `UNKNOWN_INVITATION`, and `INVITATION_EXPIRED` for a link that has expired.
@@ -60,7 +59,7 @@ export interface InvitationParts {
   readonly mailer: Mailer
   readonly admit: Admission['admit']
   /** The public address of the database, or null. */
-  readonly addressOf: (tx: ReadTx) => Awaitable<string | null>
+  readonly addressOf: (tx: ReadTx) => string | null
 }
 
 export function createInvitations(parts: InvitationParts): Invitations {
@@ -78,21 +77,21 @@ export function createInvitations(parts: InvitationParts): Invitations {
     send: (tx, facts, origin) => sendInvitation(parts, tx, facts, origin),
 
     show: (secret, isDevelopment) =>
-      database.read(async (tx) => {
-        const invitation = await findInvitation(tx, secret)
-        const { userId, ...shown } = await getInvitation(tx, invitation)
+      database.read((tx) => {
+        const invitation = findInvitation(tx, secret)
+        const { userId, ...shown } = getInvitation(tx, invitation)
         if (shown.state !== 'accepted') requireTime(invitation, clock.now())
         const { email, originName } = invitation
-        const isAnothers = isOfAnother(userId, email, await findUsersOfEmail(tx, email))
-        const application = await pageOf(tx, invitation, isDevelopment)
+        const isAnothers = isOfAnother(userId, email, findUsersOfEmail(tx, email))
+        const application = pageOf(tx, invitation, isDevelopment)
         return { ...shown, isAnothers, originName, application }
       }),
 
     async answer(secret, answer) {
-      const { invitation, state, userId, owners } = await database.read(async (tx) => {
-        const invitation = await findInvitation(tx, secret)
-        const { state, userId } = await getInvitation(tx, invitation)
-        return { invitation, state, userId, owners: await findUsersOfEmail(tx, invitation.email) }
+      const { invitation, state, userId, owners } = await database.read((tx) => {
+        const invitation = findInvitation(tx, secret)
+        const { state, userId } = getInvitation(tx, invitation)
+        return { invitation, state, userId, owners: findUsersOfEmail(tx, invitation.email) }
       })
       if (state === 'accepted' && answer === 'accept') return
       requireTime(invitation, clock.now())
@@ -107,8 +106,8 @@ export function createInvitations(parts: InvitationParts): Invitations {
   }
 }
 
-async function findInvitation(tx: ReadTx, secret: string): Promise<Invitation> {
-  const invitation = await tx.invitations.find(hashSecret(secret))
+function findInvitation(tx: ReadTx, secret: string): Invitation {
+  const invitation = tx.invitations.find(hashSecret(secret))
   if (invitation === undefined) throw unknownInvitation()
   return invitation
 }
@@ -144,13 +143,9 @@ function severalAccounts(): SatchelError {
 }
 
 /** A page that may be linked to now, even if it was not allowed when the mail was sent. */
-async function pageOf(
-  tx: ReadTx,
-  { origin }: Invitation,
-  isDevelopment: boolean,
-): Promise<string | null> {
+function pageOf(tx: ReadTx, { origin }: Invitation, isDevelopment: boolean): string | null {
   if (origin === null) return null
-  const listed = await tx.remember('origins', () => listOrigins(tx))
+  const listed = tx.remember('origins', () => listOrigins(tx))
   try {
     return requireRedirect(origin, { listed, isDevelopment }).href
   } catch (error) {
@@ -162,26 +157,26 @@ async function pageOf(
 export interface InvitationMailParts {
   readonly database: Database
   readonly mailer: Mailer
-  readonly addressOf: (tx: ReadTx) => Awaitable<string | null>
+  readonly addressOf: (tx: ReadTx) => string | null
 }
 
 /**
  * Stores the letter and the record of its link, whose secret only the letter has. `origin` is the
  * `Origin` header of the caller, or null. Throws `MAIL_NOT_CONFIGURED` and `NO_PUBLIC_ADDRESS`.
  */
-export async function sendInvitation(
+export function sendInvitation(
   { database, mailer, addressOf }: InvitationMailParts,
   tx: WriteTx,
   facts: InvitationFacts,
   origin: string | null,
-): Promise<void> {
+): void {
   const { member, realm, email, inviter, now } = facts
-  const address = requireAddress(await addressOf(tx))
-  const page = await describeOrigin(tx, origin ?? (await findOnlyPage(tx)), database.name)
+  const address = requireAddress(addressOf(tx))
+  const page = describeOrigin(tx, origin ?? findOnlyPage(tx), database.name)
   const secret = newSecret()
-  await mailer.post(tx, compose(facts, page, `${address}/invitation?token=${secret}`))
+  mailer.post(tx, compose(facts, page, `${address}/invitation?token=${secret}`))
   tx.prune('invitations', now - LIFE, MOST_PRUNED)
-  await tx.invitations.put({
+  tx.invitations.put({
     id: hashSecret(secret),
     member,
     realm,
@@ -235,8 +230,8 @@ function requireAddress(address: string | null): string {
 }
 
 /** An inviter without a page most likely means the application of the database. */
-async function findOnlyPage(tx: ReadTx): Promise<string | null> {
-  const listed = await tx.remember('origins', () => listOrigins(tx))
+function findOnlyPage(tx: ReadTx): string | null {
+  const listed = tx.remember('origins', () => listOrigins(tx))
   const pages = listed.flatMap((entry) => {
     const url = URL.parse(entry)
     const isPage = url !== null && url.protocol === 'https:' && url.origin === entry

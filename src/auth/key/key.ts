@@ -18,11 +18,11 @@ export async function ensureKeys(
   const keys = await database.read((tx) => tx.keys.list())
   if (isComplete(keys) && !keys.some((key) => isOver(key, now, keptFor))) return
   const spares = await Promise.all([generateKey(secretKey, now), generateKey(secretKey, now)])
-  await database.write(async (tx) => {
-    await prune(tx, now, keptFor)
-    const states = (await tx.keys.list()).map((key) => key.state)
-    if (!states.includes('current')) await tx.keys.put({ ...spares[0], state: 'current' })
-    if (!states.includes('next')) await tx.keys.put({ ...spares[1], state: 'next' })
+  await database.write((tx) => {
+    prune(tx, now, keptFor)
+    const states = tx.keys.list().map((key) => key.state)
+    if (!states.includes('current')) tx.keys.put({ ...spares[0], state: 'current' })
+    if (!states.includes('next')) tx.keys.put({ ...spares[1], state: 'next' })
   })
 }
 
@@ -39,18 +39,18 @@ export async function rotateKeys(
   await ensureKeys(database, clock, secretKey, keptFor)
   const now = clock.now()
   const spare = await generateKey(secretKey, now)
-  return database.write(async (tx) => {
-    await prune(tx, now, keptFor)
-    const keys = await tx.keys.list()
+  return database.write((tx) => {
+    prune(tx, now, keptFor)
+    const keys = tx.keys.list()
     const next = keys.find((key) => key.state === 'next')
     // Before anything changes: a key that cannot be opened must never become the signing key.
     if (next === undefined) throw new Error('ensureKeys left no next key')
     unseal(secretKey, next.sealedPrivateKey, labelOf(next.id))
     for (const key of keys) {
-      if (key.state === 'current') await tx.keys.put({ ...key, state: 'retired', retired: now })
+      if (key.state === 'current') tx.keys.put({ ...key, state: 'retired', retired: now })
     }
-    await tx.keys.put({ ...next, state: 'current' })
-    await tx.keys.put({ ...spare, state: 'next' })
+    tx.keys.put({ ...next, state: 'current' })
+    tx.keys.put({ ...spare, state: 'next' })
     return next.id
   })
 }
@@ -93,9 +93,9 @@ function isComplete(keys: readonly SigningKey[]): boolean {
   return keys.some((key) => key.state === 'current') && keys.some((key) => key.state === 'next')
 }
 
-async function prune(tx: WriteTx, now: number, keptFor: number): Promise<void> {
-  for (const key of await tx.keys.list()) {
-    if (isOver(key, now, keptFor)) await tx.keys.remove(key.id)
+function prune(tx: WriteTx, now: number, keptFor: number): void {
+  for (const key of tx.keys.list()) {
+    if (isOver(key, now, keptFor)) tx.keys.remove(key.id)
   }
 }
 

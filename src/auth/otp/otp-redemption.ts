@@ -29,8 +29,8 @@ export function otp(parts: GrantParts): Grant {
     const { parameters } = asked
     if (!('otp' in parameters)) return await request(asked, false)
     const otpId = requireText(parameters, 'otp_id')
-    return await redeem(asked, null, async (tx) => {
-      const code = await tx.codes.find(otpId)
+    return await redeem(asked, null, (tx) => {
+      const code = tx.codes.find(otpId)
       return code?.kind === 'otp' ? [code] : []
     })
   }
@@ -41,15 +41,15 @@ export function otpToken(parts: GrantParts): Grant {
   const redeem = createOtpRedemption(parts)
   return async (asked) => {
     const { email } = requireLoginName(asked.parameters['email'])
-    return await redeem(asked, email, async (tx, now) => {
-      const codes = await tx.codes.ofSubject(email, now - parts.otpLimits.life)
+    return await redeem(asked, email, (tx, now) => {
+      const codes = tx.codes.ofSubject(email, now - parts.otpLimits.life)
       return codes.filter(({ kind, state }) => kind === 'otp' && state['isByAddress'] === true)
     })
   }
 }
 
 /** Finds the candidates for redemption, in the unit that decides about them. */
-type FindCodes = (tx: ReadTx, now: number) => Promise<readonly Code[]>
+type FindCodes = (tx: ReadTx, now: number) => readonly Code[]
 
 /**
  * Step 2 of a login by e-mail: a person who knows the code owns the mailbox. The code is valid once,
@@ -73,15 +73,14 @@ function createOtpRedemption(parts: GrantParts) {
     const attempt = readAttempt(request)
     const now = clock.now()
     const left = account === null ? null : otpTries.spend(address, account)
-    const findLive = async (tx: ReadTx) =>
-      (await find(tx, now)).filter((code) => isLive(code, now, limits.tries))
+    const findLive = (tx: ReadTx) => find(tx, now).filter((code) => isLive(code, now, limits.tries))
     // Without one there is nothing to write.
     if ((await database.read(findLive)).length === 0) throw expired()
-    const { redeemed, codes } = await database.write(async (tx) => {
-      const live = await findLive(tx)
+    const { redeemed, codes } = await database.write((tx) => {
+      const live = findLive(tx)
       const found = findMatch(live, attempt)
-      if (found !== undefined) await tx.codes.put({ ...found.code, used: now })
-      else if (left === null) await countTry(tx, live)
+      if (found !== undefined) tx.codes.put({ ...found.code, used: now })
+      else if (left === null) countTry(tx, live)
       return { redeemed: found, codes: live }
     })
     if (redeemed === undefined) {
@@ -102,8 +101,8 @@ function createOtpRedemption(parts: GrantParts) {
     return undefined
   }
 
-  async function countTry(tx: WriteTx, codes: readonly Code[]): Promise<void> {
-    for (const code of codes) await tx.codes.put({ ...code, attempts: code.attempts + 1 })
+  function countTry(tx: WriteTx, codes: readonly Code[]): void {
+    for (const code of codes) tx.codes.put({ ...code, attempts: code.attempts + 1 })
   }
 
   /** After the one that was just counted. */

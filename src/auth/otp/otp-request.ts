@@ -65,28 +65,28 @@ export function otpRequest(
       expires: now + limits.life,
       used: null,
     }
-    await database.write(async (tx) => {
-      const recent = (await tx.codes.ofSubject(name.email, now - HOUR)).filter(isOtp)
+    await database.write((tx) => {
+      const recent = tx.codes.ofSubject(name.email, now - HOUR).filter(isOtp)
       const oldest = recent.at(-1)
       if (oldest !== undefined && recent.length >= limits.perAddress) {
         throw tooMany(oldest.created + HOUR - now)
       }
-      const letter = await compose(tx, name, code, otp, origin)
-      await mailer.post(tx, letter)
-      await tx.codes.put(code)
+      const letter = compose(tx, name, code, otp, origin)
+      mailer.post(tx, letter)
+      tx.codes.put(code)
       tx.prune('codes', now - HOUR, MOST_PRUNED)
     })
     return { type: 'otp-sent', otp_id: otpId }
   }
 
-  async function compose(
+  function compose(
     tx: ReadTx,
     name: LoginName,
     code: Code,
     otp: string,
     origin: string | null,
-  ): Promise<Letter<'otp'>> {
-    const page = await describeOrigin(tx, origin, database.name)
+  ): Letter<'otp'> {
+    const page = describeOrigin(tx, origin, database.name)
     const variables = {
       otp,
       otp_id: code.id,
@@ -115,26 +115,21 @@ function linkTo(origin: string, otpId: string, otp: string): string {
  * are looked up when the mail leaves: step 1 never looks up the owner of the address (design.md §4
  * Enumeration, promise 22). `now` in ms.
  */
-export async function addNotice(tx: ReadTx, letter: Letter, now: number): Promise<Letter> {
+export function addNotice(tx: ReadTx, letter: Letter, now: number): Letter {
   if (letter.kind !== 'otp') return letter
-  const code = await tx.codes.find(letter.variables.otp_id)
+  const code = tx.codes.find(letter.variables.otp_id)
   if (code === undefined) return letter
   const name = nameOf(code)
-  const notice = await findNotice(tx, code, name, now)
+  const notice = findNotice(tx, code, name, now)
   // Anybody can request a code “as” any words: they are repeated only to a person who may be that user.
   const email = notice === '' ? (name.as ?? name.email) : name.email
   return { ...letter, variables: { ...letter.variables, email, notice } }
 }
 
-async function findNotice(
-  tx: ReadTx,
-  { state, scopes }: Code,
-  name: LoginName,
-  now: number,
-): Promise<string> {
+function findNotice(tx: ReadTx, { state, scopes }: Code, name: LoginName, now: number): string {
   try {
-    if (scopes.includes(CONNECT_CLIENT)) await requireClientsOf(tx, name.email)
-    else await requireWelcome(tx, name, findIntent(state), now)
+    if (scopes.includes(CONNECT_CLIENT)) requireClientsOf(tx, name.email)
+    else requireWelcome(tx, name, findIntent(state), now)
     return ''
   } catch (error) {
     if (!(error instanceof SatchelError)) throw error

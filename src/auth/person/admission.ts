@@ -61,9 +61,9 @@ export function createAdmission(
 
   return {
     async admit(person, intent) {
-      const { known, policy } = await database.read(async (tx) => ({
-        known: await findUser(tx, person.id),
-        policy: await findPolicy(tx),
+      const { known, policy } = await database.read((tx) => ({
+        known: findUser(tx, person.id),
+        policy: findPolicy(tx),
       }))
       if (known !== undefined) return known
       const action = verdictOn(policy, intent)

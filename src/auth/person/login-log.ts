@@ -28,11 +28,11 @@ export function createLoginLog(database: Database, clock: Clock): LoginLog {
       const logins = [...pending].slice(0, BATCH)
       for (const [userId] of logins) pending.delete(userId)
       try {
-        await database.write(async (tx) => {
+        await database.write((tx) => {
           const now = clock.now()
           // The clock may have been set back since.
           for (const [userId, at] of logins) {
-            await tx.users.noteLogin(userId, Math.min(at, now), now)
+            tx.users.noteLogin(userId, Math.min(at, now), now)
           }
         })
       } catch {

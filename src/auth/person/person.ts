@@ -43,19 +43,19 @@ export function loginScopes(
  * `USER_DEACTIVATED`, `USER_NOT_REGISTERED`, `USER_NOT_ACCEPTED`, and `NOT_AUTHORIZED` without
  * permission to log in as another. `now` in ms.
  */
-export async function requireWelcome(
+export function requireWelcome(
   tx: ReadTx,
   { email, as }: LoginName,
   intent: Intent | undefined,
   now: number,
-): Promise<string> {
-  const clientId = as === null ? PUBLIC_CLIENT : await requireImpersonator(tx, email, now)
-  const user = await findUser(tx, as ?? email)
+): string {
+  const clientId = as === null ? PUBLIC_CLIENT : requireImpersonator(tx, email, now)
+  const user = findUser(tx, as ?? email)
   requireActive(user)
   if (user !== undefined) return clientId
   // A login as another user creates no user.
   const why = as === null ? intent : 'login'
-  if (verdictOn(await findPolicy(tx), why) === 'reject') throw rejection(why)
+  if (verdictOn(findPolicy(tx), why) === 'reject') throw rejection(why)
   return clientId
 }
 
@@ -80,14 +80,14 @@ export function claimsOf(
  * Only the owner of a client that may read and write everything anyway may log in as another user
  * (protocol.md §2.1): the id of that client.
  */
-async function requireImpersonator(tx: ReadTx, email: string, now: number): Promise<string> {
-  requireActive(await findUser(tx, email))
-  const owned = await tx.remember(`clients of ${email}`, async () => {
-    const clients = await tx.clients.list()
+function requireImpersonator(tx: ReadTx, email: string, now: number): string {
+  requireActive(findUser(tx, email))
+  const owned = tx.remember(`clients of ${email}`, () => {
+    const clients = tx.clients.list()
     return clients.filter((client) => client.email === email).map(({ id }) => id)
   })
   for (const id of owned) {
-    const client = await findClient(tx, id)
+    const client = findClient(tx, id)
     const mayAll = client?.scopes.includes('GLOBAL_READ') && client.scopes.includes('GLOBAL_WRITE')
     if (client !== undefined && mayAll && !isClientExpired(client, now)) return id
   }

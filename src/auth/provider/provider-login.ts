@@ -121,9 +121,9 @@ export function createProviderLogins(parts: ProviderLoginParts): ProviderLogins 
 
   /** Throws `INVALID_REQUEST` when it was spent before. */
   async function spend({ id, expires }: LoginState): Promise<void> {
-    const isFirst = await database.write(async (tx) => {
+    const isFirst = await database.write((tx) => {
       tx.prune('logins', clock.now(), MOST_PRUNED)
-      return await tx.logins.spend(id, expires)
+      return tx.logins.spend(id, expires)
     })
     if (isFirst) return
     throw new SatchelError('INVALID_REQUEST', 'This login was used already: begin again')

@@ -27,7 +27,7 @@ export interface Access {
 }
 
 /** The actor's access, remembered until policy changes. */
-export function accessOf(tx: ReadTx, actor: Actor): Access | Promise<Access> {
+export function accessOf(tx: ReadTx, actor: Actor): Access {
   const { named } = actor
   const isNamed = named?.subject === actor.subject && named.email === actor.email
   return tx.remember((isNamed ? named : accessName(actor)).text, loadAccess, tx, actor)
@@ -63,15 +63,15 @@ export function held(access: Access, realm: RealmRef): readonly PermissionSet[] 
   return access.realms.get(realm) ?? []
 }
 
-async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
+function loadAccess(tx: ReadTx, actor: Actor): Access {
   const { subject, email } = actor
   const realms = new Map<RealmRef, readonly PermissionSet[]>([[PUBLIC_REALM_REF, []]])
   const pending = new Map<RealmRef, Set<string>>()
-  const own = subject === null ? undefined : await tx.realms.find(subject)
+  const own = subject === null ? undefined : tx.realms.find(subject)
   if (subject === null) return accessIn({ subject, email, ownRealm: null, pending }, realms, [])
   if (own !== undefined) realms.set(own.ref, [FULL])
   const { accepted, open } = tx.memberships.ofSubject(subject, email)
-  const permissions = await permissionsOfEach(tx, accepted)
+  const permissions = permissionsOfEach(tx, accepted)
   for (const [position, { realm }] of accepted.entries()) {
     const sets = permissions[position] ?? []
     const others = realms.get(realm)
@@ -127,13 +127,13 @@ export function unitAccess(access: Access): UnitAccess {
  * Notes that a row about one realm changed in the same unit: only that realm is looked up again.
  * A change of a role in `rlm-public` counts in all realms and needs `accessOf`.
  */
-export async function followRealm(tx: ReadTx, access: UnitAccess, realm: RealmRef): Promise<void> {
+export function followRealm(tx: ReadTx, access: UnitAccess, realm: RealmRef): void {
   const { subject, email } = access
   if (subject === null) return
   const here = tx.memberships.ofSubjectIn(subject, email, realm)
   const accepted = here.filter((membership) => membership.accepted)
   const waiting = here.filter((membership) => !membership.accepted)
-  const sets = (await permissionsOfEach(tx, accepted)).flat()
+  const sets = permissionsOfEach(tx, accepted).flat()
   if (realm === access.ownRealm) sets.push(FULL)
   if (accepted.length > 0 || realm === access.ownRealm || realm === PUBLIC_REALM_REF) {
     enter(access, realm, sets)
@@ -159,11 +159,8 @@ export function enter(
 }
 
 /** A membership's own permissions and those of the roles it names. */
-export async function permissionsOf(
-  tx: ReadTx,
-  membership: Rights,
-): Promise<readonly PermissionSet[]> {
-  const [sets = []] = await permissionsOfEach(tx, [membership])
+export function permissionsOf(tx: ReadTx, membership: Rights): readonly PermissionSet[] {
+  const [sets = []] = permissionsOfEach(tx, [membership])
   return sets
 }
 
@@ -171,25 +168,24 @@ export async function permissionsOf(
  * `permissionsOf` for several memberships, in order. The roles of `rlm-public` are read once, roles of
  * other realms only where there are any.
  */
-export async function permissionsOfEach(
+export function permissionsOfEach(
   tx: ReadTx,
   memberships: readonly Rights[],
-): Promise<(readonly PermissionSet[])[]> {
+): (readonly PermissionSet[])[] {
   const named = memberships.filter(({ roles }) => roles.length > 0)
-  const table = named.length === 0 ? undefined : await tx.tables.find('roles')
-  const withRoles =
-    table && (await tx.objects.realmsWith(table, new Set(named.map(({ realm }) => realm))))
+  const table = named.length === 0 ? undefined : tx.tables.find('roles')
+  const withRoles = table && tx.objects.realmsWith(table, new Set(named.map(({ realm }) => realm)))
   /** By own permissions and roles: memberships that share these share the result. */
   const shared = new Map<PermissionSet, Map<readonly string[], readonly PermissionSet[]>>()
   const found: (readonly PermissionSet[])[] = []
   for (const { realm, permissions, roles } of memberships) {
     const known = shared.get(permissions)?.get(roles)
     if (roles.length > 0 && withRoles?.has(realm) === true) {
-      found.push([permissions, ...(await rolesIn(tx, realm, roles))])
+      found.push([permissions, ...rolesIn(tx, realm, roles)])
     } else if (known !== undefined) {
       found.push(known)
     } else {
-      const sets = [permissions, ...(await rolesIn(tx, PUBLIC_REALM_REF, roles))]
+      const sets = [permissions, ...rolesIn(tx, PUBLIC_REALM_REF, roles)]
       const others = shared.get(permissions) ?? new Map<readonly string[], typeof sets>()
       shared.set(permissions, others.set(roles, sets))
       found.push(sets)
@@ -199,23 +195,19 @@ export async function permissionsOfEach(
 }
 
 /** The permissions of the roles that these names mean in a realm; a name without a role gives none. */
-async function rolesIn(
-  tx: ReadTx,
-  realm: RealmRef,
-  names: readonly string[],
-): Promise<PermissionSet[]> {
+function rolesIn(tx: ReadTx, realm: RealmRef, names: readonly string[]): PermissionSet[] {
   if (names.length === 0) return []
   const { id: realmId } =
-    realm === PUBLIC_REALM_REF ? PUBLIC : ((await tx.realms.findByRef(realm)) ?? PUBLIC)
+    realm === PUBLIC_REALM_REF ? PUBLIC : (tx.realms.findByRef(realm) ?? PUBLIC)
   const sets: PermissionSet[] = []
   for (const name of names) {
     const key = compoundKey([realmId, name])
     // Members of a realm share its roles.
-    const role = tx.remember(`role ${key}`, async () => {
-      const [set] = await findRoles(tx, [{ realmId, name }])
+    const role = tx.remember(`role ${key}`, () => {
+      const [set] = findRoles(tx, [{ realmId, name }])
       return set
     })
-    sets.push((role instanceof Promise ? await role : role) ?? {})
+    sets.push(role ?? {})
   }
   return sets
 }
@@ -232,19 +224,19 @@ export interface RoleName {
  * The permissions of roles, in order; undefined for a role that does not exist. A role of the realm
  * itself hides the global one of the same name (design.md §5.3).
  */
-export async function findRoles(
+export function findRoles(
   tx: ReadTx,
   roles: readonly RoleName[],
-): Promise<readonly (PermissionSet | undefined)[]> {
+): readonly (PermissionSet | undefined)[] {
   if (roles.length === 0) return []
-  const table = await tx.tables.find('roles')
+  const table = tx.tables.find('roles')
   if (table === undefined) return roles.map(() => undefined)
   const keys = roles.map(({ realmId, name }) => ({
     own: compoundKey([realmId, name]),
     shared: compoundKey([PUBLIC_REALM, name]),
   }))
   const distinct = new Set(keys.flatMap(({ own, shared }) => [own, shared]))
-  const rows = await tx.objects.findMany(table, [...distinct])
+  const rows = tx.objects.findMany(table, [...distinct])
   return keys.map(({ own, shared }) => {
     const row = rows.get(own) ?? rows.get(shared)
     return row && parsePermissions(parseStored(row.value)['permissions'])

@@ -1,7 +1,6 @@
 import { SatchelError } from '../value/error'
 import { type Scope, SCOPES } from '../value/scope'
 import type { ReadTx } from '../store/store'
-import { andThen, type Awaitable } from '../store/records'
 import type { User } from '../store/users'
 
 /** The caller, as far as the domain needs to know. */
@@ -90,26 +89,20 @@ export function requireScopes(actor: Actor, required: readonly Scope[]): void {
  * deactivated user is refused exactly (promise 15). At once when the transaction remembers the
  * answer. Throws `INVALID_TOKEN` and `USER_DEACTIVATED`.
  */
-export function requireStanding(tx: ReadTx, { bond }: Actor): Awaitable<Standing> {
-  return bond === undefined
-    ? WITHOUT_BOND
-    : andThen(findStanding(tx, bond.facts), requireGood, bond)
+export function requireStanding(tx: ReadTx, { bond }: Actor): Standing {
+  return bond === undefined ? WITHOUT_BOND : requireGood(findStanding(tx, bond.facts), bond)
 }
 
 /**
  * `requireStanding` for a write at `now`, ms. Throws `LICENSE_EXPIRED` as well (design.md §4
  * Licences).
  */
-export function requireWriter(tx: ReadTx, actor: Actor, now: number): Awaitable<void> {
-  return andThen(requireStanding(tx, actor), requireLicensed, now)
-}
-
-function requireLicensed({ user }: Standing, now: number): void {
-  requireLicense(user, now)
+export function requireWriter(tx: ReadTx, actor: Actor, now: number): void {
+  requireLicense(requireStanding(tx, actor).user, now)
 }
 
 /** Undefined when the client or the user is gone, even if there is a new user with the same id. */
-export function findStanding(tx: ReadTx, facts: TokenFacts): Awaitable<Standing | undefined> {
+export function findStanding(tx: ReadTx, facts: TokenFacts): Standing | undefined {
   return tx.remember(facts.key, loadStanding, tx, facts)
 }
 
@@ -126,7 +119,7 @@ export function accessName({ subject, email }: Omit<AccessName, 'text'>): Access
 }
 
 /** The user as it is since policy last changed. */
-export function findUser(tx: ReadTx, id: string): Awaitable<User | undefined> {
+export function findUser(tx: ReadTx, id: string): User | undefined {
   return tx.remember(`user ${id}`, () => tx.users.find(id))
 }
 
@@ -168,19 +161,19 @@ function requireGood(standing: Standing | undefined, { verified }: Bond): Standi
   return standing
 }
 
-async function loadStanding(
+function loadStanding(
   tx: ReadTx,
   { subject, clientId, login, incarnation }: TokenFacts,
-): Promise<Standing | undefined> {
+): Standing | undefined {
   let ends = Infinity
   if (clientId === PUBLIC_CLIENT) {
-    if (login !== null && (await tx.logins.isRevoked(login))) return undefined
+    if (login !== null && tx.logins.isRevoked(login)) return undefined
   } else {
-    const client = await tx.clients.find(clientId)
+    const client = tx.clients.find(clientId)
     if (client === undefined) return undefined
     ends = client.expires ?? Infinity
     if (subject === clientId) return { user: undefined, ends }
   }
-  const user = await tx.users.find(subject)
+  const user = tx.users.find(subject)
   return user === undefined || user.incarnation !== incarnation ? undefined : { user, ends }
 }

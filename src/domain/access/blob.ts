@@ -3,7 +3,6 @@ import { type Actor, requireStanding } from './actor'
 import { SatchelError } from '../value/error'
 import type { Database, ReadTx } from '../store/store'
 import { parseRef } from '../value/blob'
-import type { Awaitable } from '../store/records'
 import type { Blob } from '../store/blobs'
 
 /**
@@ -33,15 +32,11 @@ export async function findReadableBlob(
   )
 }
 
-async function readableBlob(
-  tx: ReadTx,
-  actor: Actor,
-  id: string | undefined,
-): Promise<Blob | undefined> {
-  await requireStanding(tx, actor)
+function readableBlob(tx: ReadTx, actor: Actor, id: string | undefined): Blob | undefined {
+  requireStanding(tx, actor)
   if (id === undefined) return undefined
-  if (actor.scopes.has('GLOBAL_READ')) return await tx.blobs.find(id)
-  return await findSharedBlob(tx, await accessOf(tx, actor), id)
+  if (actor.scopes.has('GLOBAL_READ')) return tx.blobs.find(id)
+  return findSharedBlob(tx, accessOf(tx, actor), id)
 }
 
 /** The blob, if the actor uploaded it or may read a realm with an object that references it. */
@@ -49,6 +44,6 @@ export function findSharedBlob(
   tx: ReadTx,
   { ownRealm, realmRefs }: Access,
   id: string,
-): Awaitable<Blob | undefined> {
+): Blob | undefined {
   return tx.blobs.findFor(id, ownRealm, realmRefs)
 }

@@ -31,9 +31,9 @@ export async function collectBlobs(
   const collected = { blobs: 0, bytes: 0 }
   // Without idle blobs nothing is written: the disk may be full.
   while ((await database.read((tx) => tx.blobs.idle(now - GRACE, 1))).length > 0) {
-    const sizes = await database.write(async (tx) => {
-      const idle = await tx.blobs.idle(now - GRACE, BATCH)
-      for (const { id } of idle) await tx.blobs.remove(id)
+    const sizes = await database.write((tx) => {
+      const idle = tx.blobs.idle(now - GRACE, BATCH)
+      for (const { id } of idle) tx.blobs.remove(id)
       return idle.map(({ size }) => size)
     })
     for (const size of sizes) collected.bytes += size
@@ -62,8 +62,8 @@ export async function removeSpent(
     const places = await database.read((tx) => tx.blobs.spentPlaces(from, BATCH))
     await Promise.all(places.map((place) => bytes.remove(place)))
     if (places.length > 0) {
-      await database.write(async (tx) => {
-        for (const place of places) await tx.blobs.removeSpentPlace(place)
+      await database.write((tx) => {
+        for (const place of places) tx.blobs.removeSpentPlace(place)
       })
     }
     const last = places.at(-1)

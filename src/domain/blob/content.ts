@@ -41,9 +41,9 @@ export async function atPlaceOf<T>(
  * Where a content is; undefined when no blob has it. Throws `BLOB_DAMAGED` when blobs have it and its place
  * is not recorded any more, as when the row with the place is damaged; and `DAMAGED`.
  */
-export async function findPlace(tx: ReadTx, hash: string): Promise<string | undefined> {
-  const place = await tx.blobs.placeOf(hash)
-  if (place === undefined && (await tx.blobs.ofContent(hash, 1)).length > 0) throw placeLost()
+export function findPlace(tx: ReadTx, hash: string): string | undefined {
+  const place = tx.blobs.placeOf(hash)
+  if (place === undefined && tx.blobs.ofContent(hash, 1).length > 0) throw placeLost()
   return place
 }
 

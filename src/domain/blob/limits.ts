@@ -14,16 +14,16 @@ export interface BlobLimits {
 /** The limits of a database; absent ones are those of its server. */
 export type OwnBlobLimits = Partial<BlobLimits>
 
-export async function findOwnBlobLimits(tx: ReadTx): Promise<OwnBlobLimits> {
-  return await tx.remember('blob limits', async () => {
-    const setting = await tx.settings.find(SETTING)
+export function findOwnBlobLimits(tx: ReadTx): OwnBlobLimits {
+  return tx.remember('blob limits', () => {
+    const setting = tx.settings.find(SETTING)
     return { ...setting?.value }
   })
 }
 
 /** The effective limits. Only the server limits the length of a request. */
-export async function findBlobLimits(tx: ReadTx, server: BlobLimits): Promise<BlobLimits> {
-  const own = await findOwnBlobLimits(tx)
+export function findBlobLimits(tx: ReadTx, server: BlobLimits): BlobLimits {
+  const own = findOwnBlobLimits(tx)
   const limits = { ...server, ...own }
   return { ...limits, blob: Math.min(limits.blob, server.blob) }
 }
@@ -34,18 +34,15 @@ export type BlobLimitChanges = {
 }
 
 /** Changes the limits of the database. Throws `UNPROCESSABLE`. */
-export async function changeBlobLimits(
-  tx: WriteTx,
-  changes: BlobLimitChanges,
-): Promise<OwnBlobLimits> {
-  const own: Record<string, number | null> = { ...(await findOwnBlobLimits(tx)) }
+export function changeBlobLimits(tx: WriteTx, changes: BlobLimitChanges): OwnBlobLimits {
+  const own: Record<string, number | null> = { ...findOwnBlobLimits(tx) }
   for (const name of NAMES) {
     const limit = changes[name]
     if (limit === undefined) continue
     if (limit === 'server') delete own[name]
     else own[name] = requireLimit(name, limit)
   }
-  await tx.settings.put({ id: SETTING, value: own })
+  tx.settings.put({ id: SETTING, value: own })
   return own
 }
 

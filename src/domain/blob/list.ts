@@ -55,25 +55,25 @@ export async function listBlobs(
 /** One blob, by its id or ref. Throws `UNKNOWN_BLOB`. */
 export async function describeBlob(database: Database, name: string): Promise<BlobDetails> {
   const id = parseRef(name) ?? name
-  return await database.read(async (tx) => {
-    const blob = await tx.blobs.find(id)
+  return await database.read((tx) => {
+    const blob = tx.blobs.find(id)
     if (blob === undefined) {
       throw new SatchelError('UNKNOWN_BLOB', `There is no blob ${quoted(name)}`)
     }
-    const found = await tx.blobs.references(id, REFERENCES + 1)
+    const found = tx.blobs.references(id, REFERENCES + 1)
     const references = []
     for (const { table, realm, key } of found.slice(0, REFERENCES)) {
-      references.push({ realm: await idOf(tx, realm), table, key })
+      references.push({ realm: idOf(tx, realm), table, key })
     }
     const uploaders = []
-    for (const realm of await tx.blobs.uploaders(id)) uploaders.push(await idOf(tx, realm))
+    for (const realm of tx.blobs.uploaders(id)) uploaders.push(idOf(tx, realm))
     const hasMoreReferences = found.length > REFERENCES
     return { ...toJson(blob), uploaders, references, hasMoreReferences }
   })
 }
 
-async function idOf(tx: ReadTx, ref: RealmRef): Promise<string> {
-  const realm = await tx.realms.findByRef(ref)
+function idOf(tx: ReadTx, ref: RealmRef): string {
+  const realm = tx.realms.findByRef(ref)
   return realm?.id ?? 'being erased'
 }
 

@@ -1,7 +1,6 @@
 import { SatchelError } from '../value/error'
 import type { InlineKind, InlineValue } from '../value/inline-value'
 import type { ReadTx, WriteTx } from '../store/store'
-import type { Awaitable } from '../store/records'
 
 /** Decides which values are moved from their objects into blobs (protocol.md §8.2). */
 export interface OffloadRule {
@@ -35,28 +34,28 @@ export function isOffloaded(rule: OffloadRule, { kind, size }: InlineValue): boo
 }
 
 /** The rule of this database, where it has one of its own. */
-export function findOffloadRule(tx: ReadTx): Awaitable<OffloadRule | undefined> {
+export function findOffloadRule(tx: ReadTx): OffloadRule | undefined {
   return tx.remember('offload', loadOffloadRule, tx, undefined)
 }
 
-async function loadOffloadRule(tx: ReadTx): Promise<OffloadRule | undefined> {
-  const setting = await tx.settings.find(SETTING)
+function loadOffloadRule(tx: ReadTx): OffloadRule | undefined {
+  const setting = tx.settings.find(SETTING)
   return setting && findRule(String(setting.value['rule']))
 }
 
 /**
  * Gives the database a rule of its own, or with null that of its server. Throws `UNPROCESSABLE`.
  */
-export async function setOffloadRule(tx: WriteTx, text: string | null): Promise<void> {
+export function setOffloadRule(tx: WriteTx, text: string | null): void {
   if (text === null) {
-    await tx.settings.remove(SETTING)
+    tx.settings.remove(SETTING)
     return
   }
   const rule = findRule(text)
   if (rule === undefined) {
     throw new SatchelError('UNPROCESSABLE', `The size must be ${OFFLOAD_RULES}`)
   }
-  await tx.settings.put({ id: SETTING, value: { rule: rule.text } })
+  tx.settings.put({ id: SETTING, value: { rule: rule.text } })
 }
 
 const SETTING = 'offload'

@@ -2,7 +2,6 @@ import { SatchelError, quoted } from '../value/error'
 import { randomToken } from '../value/id'
 import type { Draft } from '../object/draft'
 import { type WireObject, getOwn, isRecord, parseStored, setOwn } from '../value/value'
-import { andThen } from '../store/records'
 import type { WriteTx } from '../store/store'
 import { parseRef, refOf, requireBlobType } from '../value/blob'
 import type { BlobLimits } from './limits'
@@ -25,12 +24,10 @@ export interface OffloadParts {
 
 /** The offload step that `upsertObjects` is given. */
 export function offloadWith(parts: OffloadParts): BeginOffload {
-  return (tx) => andThen(findOffloadRule(tx), begin, parts)
-}
-
-function begin(own: OffloadRule | undefined, parts: OffloadParts): Offload | undefined {
-  const rule = own ?? parts.rule
-  return rule.beyond === undefined ? undefined : createOffload(parts, rule)
+  return (tx) => {
+    const rule = findOffloadRule(tx) ?? parts.rule
+    return rule.beyond === undefined ? undefined : createOffload(parts, rule)
+  }
 }
 
 function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): Offload {
@@ -44,16 +41,13 @@ function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): O
     return place
   }
 
-  function newRef(
-    { tx, actor, now }: Writing,
-    { hash, bytes, type }: ExtractedValue,
-  ): Promise<string> {
+  function newRef({ tx, actor, now }: Writing, { hash, bytes, type }: ExtractedValue): string {
     const blob = { id: randomToken(18), hash, size: bytes.length, type, created: now }
     return recordBlob(tx, actor, { blob, place: placeOf(hash) }, limits)
   }
 
-  async function isSame(tx: WriteTx, ref: string, value: ExtractedValue): Promise<boolean> {
-    const blob = await tx.blobs.find(parseRef(ref) ?? '')
+  function isSame(tx: WriteTx, ref: string, value: ExtractedValue): boolean {
+    const blob = tx.blobs.find(parseRef(ref) ?? '')
     return blob?.hash === value.hash && blob.type === value.type
   }
 
@@ -83,7 +77,7 @@ function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): O
       })
     },
 
-    async settle(writing, draft, previous) {
+    settle(writing, draft, previous) {
       const { tx } = writing
       const all = valuesByDraft.get(draft)
       if (all === undefined) return draft
@@ -91,11 +85,10 @@ function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): O
       const before = isWhole ? parseStored(previous.value) : undefined
       for (const value of all) {
         const known = refAt(before, value.path)
-        const isKnown = known !== undefined && (await isSame(tx, known, value))
+        const isKnown = known !== undefined && isSame(tx, known, value)
         // The bytes that just arrived are whole; those of a known blob may be damaged.
-        if (isKnown) await tx.blobs.placeContent(value.hash, placeOf(value.hash))
-        value.reference['ref'] = isKnown ? known : await newRef(writing, value)
-        await tx.breathe()
+        if (isKnown) tx.blobs.placeContent(value.hash, placeOf(value.hash))
+        value.reference['ref'] = isKnown ? known : newRef(writing, value)
       }
       return { ...draft, text: JSON.stringify(draft.object) }
     },

@@ -46,16 +46,16 @@ export function roomForBlob(
   now: number,
 ): Promise<Room & { readonly quotas: readonly Quota[] }> {
   requireBlobId(id)
-  return database.read(async (tx) => {
-    await requireWriter(tx, actor, now)
-    const access = await accessOf(tx, actor)
-    const limits = await findBlobLimits(tx, server)
-    const quotas = await quotasOf(tx, actor, access.ownRealm, limits)
+  return database.read((tx) => {
+    requireWriter(tx, actor, now)
+    const access = accessOf(tx, actor)
+    const limits = findBlobLimits(tx, server)
+    const quotas = quotasOf(tx, actor, access.ownRealm, limits)
     const known = actor.scopes.has('GLOBAL_WRITE')
-      ? await tx.blobs.find(id)
-      : await findSharedBlob(tx, access, id)
+      ? tx.blobs.find(id)
+      : findSharedBlob(tx, access, id)
     if (known !== undefined) return { bytes: known.size, refuse: idTaken, quotas }
-    const rooms = await roomsFor(tx, actor, undefined, id, access.ownRealm, limits)
+    const rooms = roomsFor(tx, actor, undefined, id, access.ownRealm, limits)
     const room = rooms.reduce((least, each) => (each.bytes < least.bytes ? each : least))
     return { ...room, quotas }
   })
@@ -79,60 +79,53 @@ export function putBlob(
 ): Promise<string> {
   const { now, place, ...fields } = upload
   const blob: Blob = { ...fields, id: requireBlobId(upload.id), created: now }
-  return database.write(async (tx) => {
-    await requireWriter(tx, actor, now)
+  return database.write((tx) => {
+    requireWriter(tx, actor, now)
     return recordBlob(tx, actor, { blob, place }, server)
   })
 }
 
 /** The same as part of a unit that writes more. */
-export async function recordBlob(
+export function recordBlob(
   tx: WriteTx,
   actor: Actor,
   { blob, place }: { readonly blob: Blob; readonly place: string },
   server: BlobLimits,
-): Promise<string> {
-  const uploader = await uploaderFor(tx, actor)
-  const known = await tx.blobs.find(blob.id)
-  if (known === undefined) await requireFreeId(tx, actor, uploader, blob.id)
-  else await requireSame(tx, actor, known, blob)
-  const limits = await findBlobLimits(tx, server)
-  for (const room of await roomsFor(tx, actor, known, blob.id, uploader, limits)) {
+): string {
+  const uploader = uploaderFor(tx, actor)
+  const known = tx.blobs.find(blob.id)
+  if (known === undefined) requireFreeId(tx, actor, uploader, blob.id)
+  else requireSame(tx, actor, known, blob)
+  const limits = findBlobLimits(tx, server)
+  for (const room of roomsFor(tx, actor, known, blob.id, uploader, limits)) {
     if (blob.size > room.bytes) throw room.refuse()
   }
-  await tx.blobs.put(known ?? blob, uploader)
-  await tx.blobs.placeContent(blob.hash, place)
+  tx.blobs.put(known ?? blob, uploader)
+  tx.blobs.placeContent(blob.hash, place)
   return formatRef(blob.id)
 }
 
 /** The uploader of a blob, as their private realm: their uploads end with it. Null for no user. */
-async function uploaderFor(tx: WriteTx, { subject }: Actor): Promise<RealmRef | null> {
-  return subject === null || subject.startsWith('rlm')
-    ? null
-    : (await tx.realms.ensure(subject)).ref
+function uploaderFor(tx: WriteTx, { subject }: Actor): RealmRef | null {
+  return subject === null || subject.startsWith('rlm') ? null : tx.realms.ensure(subject).ref
 }
 
-async function requireFreeId(
-  tx: ReadTx,
-  actor: Actor,
-  uploader: RealmRef | null,
-  id: string,
-): Promise<void> {
+function requireFreeId(tx: ReadTx, actor: Actor, uploader: RealmRef | null, id: string): void {
   if (actor.scopes.has('GLOBAL_WRITE')) return
-  if (await tx.blobs.isReferencedOutside(id, uploader)) throw idTaken()
+  if (tx.blobs.isReferencedOutside(id, uploader)) throw idTaken()
 }
 
-async function requireSame(tx: ReadTx, actor: Actor, known: Blob, blob: Blob): Promise<void> {
+function requireSame(tx: ReadTx, actor: Actor, known: Blob, blob: Blob): void {
   const isSame = contentOf(known) === contentOf(blob)
   if (isSame && known.type === blob.type) return
-  if (isSame && (actor.scopes.has('GLOBAL_WRITE') || (await isShared(tx, actor, known)))) {
+  if (isSame && (actor.scopes.has('GLOBAL_WRITE') || isShared(tx, actor, known))) {
     return
   }
   throw idTaken()
 }
 
-async function isShared(tx: ReadTx, actor: Actor, { id }: Blob): Promise<boolean> {
-  return (await findSharedBlob(tx, await accessOf(tx, actor), id)) !== undefined
+function isShared(tx: ReadTx, actor: Actor, { id }: Blob): boolean {
+  return findSharedBlob(tx, accessOf(tx, actor), id) !== undefined
 }
 
 function contentOf({ hash, size }: Blob): string {
@@ -147,39 +140,39 @@ function idTaken(): SatchelError {
 }
 
 /** The refusal of an upload; bytes that were counted before do not count again. */
-async function roomsFor(
+function roomsFor(
   tx: ReadTx,
   actor: Actor,
   known: Blob | undefined,
   id: string,
   uploader: RealmRef | null,
   limits: BlobLimits,
-): Promise<Room[]> {
+): Room[] {
   const { blob } = limits
   const rooms: Room[] = known === undefined ? [{ bytes: blob, refuse: () => tooLarge(blob) }] : []
-  for (const { whose, left, most } of await quotasOf(tx, actor, uploader, limits)) {
+  for (const { whose, left, most } of quotasOf(tx, actor, uploader, limits)) {
     const isCounted =
       whose === 'database'
         ? known !== undefined
-        : uploader !== null && (await tx.blobs.isUploadedBy(id, uploader))
+        : uploader !== null && tx.blobs.isUploadedBy(id, uploader)
     if (!isCounted) rooms.push({ bytes: left, refuse: () => overQuota(whose, most) })
   }
   return rooms
 }
 
-async function quotasOf(
+function quotasOf(
   tx: ReadTx,
   actor: Actor,
   uploader: RealmRef | null,
   { database, user }: BlobLimits,
-): Promise<Quota[]> {
+): Quota[] {
   const quotas: Quota[] = []
   if (database !== null) {
-    const { bytes } = await tx.blobs.usage(null)
+    const { bytes } = tx.blobs.usage(null)
     quotas.push({ whose: 'database', left: database - bytes, most: database })
   }
   if (user === null || actor.subject === null || actor.scopes.has('GLOBAL_WRITE')) return quotas
-  const used = uploader === null ? 0 : (await tx.blobs.usage(uploader)).bytes
+  const used = uploader === null ? 0 : tx.blobs.usage(uploader).bytes
   return [...quotas, { whose: 'user', left: user - used, most: user }]
 }
 

@@ -73,12 +73,9 @@ async function problemWith(
 
 const DAMAGED = Symbol('a damaged place')
 
-async function placeOrDamage(
-  tx: ReadTx,
-  hash: string,
-): Promise<string | typeof DAMAGED | undefined> {
+function placeOrDamage(tx: ReadTx, hash: string): string | typeof DAMAGED | undefined {
   try {
-    return await findPlace(tx, hash)
+    return findPlace(tx, hash)
   } catch (error) {
     if (error instanceof SatchelError && PLACE_ERRORS.has(error.code)) return DAMAGED
     throw error

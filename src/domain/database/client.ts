@@ -27,14 +27,14 @@ export interface NewClient {
 }
 
 /** A client with a new id and secret. Without scopes its tokens permit nothing. */
-export async function createClient(
+export function createClient(
   tx: WriteTx,
   clock: Clock,
   { scopes, name = null, email = null }: NewClient,
-): Promise<ClientCredentials> {
+): ClientCredentials {
   const clientId = newClientId()
   const clientSecret = newSecret()
-  await tx.clients.put({
+  tx.clients.put({
     id: clientId,
     secretHash: hashSecret(clientSecret),
     scopes: SCOPES.filter((scope) => scopes.includes(scope)),
@@ -53,8 +53,8 @@ export interface ListedClient extends Omit<Client, 'secretHash'> {
 }
 
 /** All clients in the order they were created. */
-export async function listClients(tx: ReadTx): Promise<ListedClient[]> {
-  const clients = (await tx.clients.list()).toSorted((a, b) => a.created - b.created)
+export function listClients(tx: ReadTx): ListedClient[] {
+  const clients = tx.clients.list().toSorted((a, b) => a.created - b.created)
   return clients.map((client) => {
     const { id, name, scopes, created, expires, email } = client
     return { id, name, scopes, created, expires, email, isPending: isPending(client) }
@@ -65,14 +65,14 @@ export async function listClients(tx: ReadTx): Promise<ListedClient[]> {
  * Lets the owner of an address fetch the key of a client with these scopes (protocol.md §9.3
  * `authorize`). Returns the id of the client, which has no key until then.
  */
-export async function authorizeClient(
+export function authorizeClient(
   tx: WriteTx,
   clock: Clock,
   email: string,
   scopes: readonly Scope[],
-): Promise<string> {
-  const { clientId } = await createClient(tx, clock, { scopes, email })
-  await tx.clients.put({ ...(await getClient(tx, clientId)), secretHash: PENDING })
+): string {
+  const { clientId } = createClient(tx, clock, { scopes, email })
+  tx.clients.put({ ...getClient(tx, clientId), secretHash: PENDING })
   return clientId
 }
 
@@ -82,27 +82,27 @@ export async function authorizeClient(
  * whose secrets are not known any more. Throws `NOT_AUTHORIZED` when no client is theirs, and with
  * `requirePending` when none waits.
  */
-export async function connectClient(
+export function connectClient(
   tx: WriteTx,
   clock: Clock,
   email: string,
   requirePending: boolean,
-): Promise<ClientCredentials> {
-  const owned = await requireClientsOf(tx, email)
+): ClientCredentials {
+  const owned = requireClientsOf(tx, email)
   const pending = owned.find(isPending)
   if (pending !== undefined) {
     const clientSecret = newSecret()
-    await tx.clients.put({ ...pending, secretHash: hashSecret(clientSecret) })
+    tx.clients.put({ ...pending, secretHash: hashSecret(clientSecret) })
     return { clientId: pending.id, clientSecret }
   }
   if (requirePending) throw notAuthorized('No new client waits for this address')
   const held = owned.flatMap(({ scopes }) => scopes)
-  return await createClient(tx, clock, { scopes: held, email })
+  return createClient(tx, clock, { scopes: held, email })
 }
 
 /** The clients of this address, the oldest first. Throws `NOT_AUTHORIZED` when there is none. */
-export async function requireClientsOf(tx: ReadTx, email: string): Promise<Client[]> {
-  const clients = await tx.clients.list()
+export function requireClientsOf(tx: ReadTx, email: string): Client[] {
+  const clients = tx.clients.list()
   const owned = clients.filter((client) => client.email === foldEmail(email))
   if (owned.length === 0) throw notAuthorized('No client of this database belongs to this address')
   return owned.toSorted((a, b) => a.created - b.created)
@@ -126,10 +126,10 @@ function isPending({ secretHash }: Client): boolean {
  * Removes the client and its refresh tokens; its access tokens end with this commit. Throws
  * `UNKNOWN_CLIENT`, and `CONFLICT` for the last one with all scopes (protocol.md §9.3).
  */
-export async function revokeClient(tx: WriteTx, id: string): Promise<void> {
-  const client = await getClient(tx, id)
+export function revokeClient(tx: WriteTx, id: string): void {
+  const client = getClient(tx, id)
   if (isAdministrator(client)) {
-    const others = (await tx.clients.list()).filter((other) => other.id !== id)
+    const others = tx.clients.list().filter((other) => other.id !== id)
     if (!others.some(isAdministrator)) {
       throw new SatchelError(
         'CONFLICT',
@@ -137,7 +137,7 @@ export async function revokeClient(tx: WriteTx, id: string): Promise<void> {
       )
     }
   }
-  await tx.clients.remove(id)
+  tx.clients.remove(id)
   tx.refreshTokens.removeOf({ clientId: id })
 }
 
@@ -145,11 +145,11 @@ export async function revokeClient(tx: WriteTx, id: string): Promise<void> {
  * Revokes all clients of an address, and service accounts of this name (protocol.md §9.3). Returns how
  * many there were. Throws as `revokeClient`.
  */
-export async function revokeClientsOf(tx: WriteTx, email: string): Promise<number> {
-  const clients = await tx.clients.list()
+export function revokeClientsOf(tx: WriteTx, email: string): number {
+  const clients = tx.clients.list()
   const folded = foldEmail(email)
   const meant = clients.filter((client) => (client.email ?? client.name) === folded)
-  for (const { id } of meant) await revokeClient(tx, id)
+  for (const { id } of meant) revokeClient(tx, id)
   return meant.length
 }
 
@@ -157,12 +157,7 @@ export async function revokeClientsOf(tx: WriteTx, email: string): Promise<numbe
  * A new client with the scopes and name of `id`, whose own key works for `days` more. Throws
  * `UNKNOWN_CLIENT`, `CLIENT_EXPIRED` and `UNPROCESSABLE` (protocol.md §9.3).
  */
-export async function rotateClient(
-  tx: WriteTx,
-  clock: Clock,
-  id: string,
-  days = 7,
-): Promise<Rotation> {
+export function rotateClient(tx: WriteTx, clock: Clock, id: string, days = 7): Rotation {
   if (!(days >= 0 && days <= MAX_OVERLAP_DAYS)) {
     throw new SatchelError(
       'UNPROCESSABLE',
@@ -170,7 +165,7 @@ export async function rotateClient(
     )
   }
   const now = clock.now()
-  const client = await getClient(tx, id)
+  const client = getClient(tx, id)
   if (isClientExpired(client, now)) {
     throw new SatchelError('CLIENT_EXPIRED', `The key of client ${quoted(id)} has expired`)
   }
@@ -178,15 +173,15 @@ export async function rotateClient(
     throw new SatchelError('CONFLICT', `The client ${quoted(id)} has no key yet: revoke it instead`)
   }
   const expires = Math.min(client.expires ?? Infinity, Math.round(now + days * DAY))
-  const created = await createClient(tx, clock, client)
-  await tx.clients.put({ ...client, expires })
+  const created = createClient(tx, clock, client)
+  tx.clients.put({ ...client, expires })
   return { ...created, oldClientId: id, oldClientExpiresAt: expires }
 }
 
 /** The client as it is since policy last changed: remembered, for every token names one. */
-export async function findClient(tx: ReadTx, id: string): Promise<Client | undefined> {
-  const clientsById = await tx.remember('clients', async () => {
-    const clients = await tx.clients.list()
+export function findClient(tx: ReadTx, id: string): Client | undefined {
+  const clientsById = tx.remember('clients', () => {
+    const clients = tx.clients.list()
     return new Map(clients.map((client) => [client.id, client]))
   })
   return clientsById.get(id)
@@ -196,12 +191,12 @@ export async function findClient(tx: ReadTx, id: string): Promise<Client | undef
  * The client with this id and secret. An unknown id and a wrong secret are one answer, in the same
  * time; `CLIENT_EXPIRED` is told only to callers that know the secret.
  */
-export async function authenticateClient(
+export function authenticateClient(
   tx: ReadTx,
   { clientId, clientSecret }: ClientCredentials,
   now: number,
-): Promise<Client> {
-  const client = await findClient(tx, clientId)
+): Client {
+  const client = findClient(tx, clientId)
   const isRight = sameSecret(hashSecret(clientSecret), client?.secretHash ?? NOBODY)
   if (client === undefined || !isRight) {
     throw new SatchelError('INVALID_CLIENT', 'Unknown client or wrong client secret')
@@ -226,8 +221,8 @@ function newClientId(): string {
   return `c${randomToken(16)}`
 }
 
-async function getClient(tx: ReadTx, id: string): Promise<Client> {
-  const client = await tx.clients.find(id)
+function getClient(tx: ReadTx, id: string): Client {
+  const client = tx.clients.find(id)
   if (client === undefined) throw new SatchelError('UNKNOWN_CLIENT', `No client ${quoted(id)}`)
   return client
 }

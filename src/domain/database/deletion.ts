@@ -1,4 +1,3 @@
-import type { Awaitable } from '../store/records'
 import type { ReadTx, WriteTx } from '../store/store'
 import { DAY } from '../value/time'
 
@@ -9,22 +8,22 @@ export const GRACE = 30 * DAY
  * Marks the database for deletion at `now`, ms; it is served until then, with a warning in every token
  * response. Marking it again changes nothing. Returns when it will be removed, ms.
  */
-export async function markForDeletion(tx: WriteTx, now: number): Promise<number> {
-  const known = await findDeletion(tx)
+export function markForDeletion(tx: WriteTx, now: number): number {
+  const known = findDeletion(tx)
   if (known !== undefined) return known
-  await tx.settings.put({ id: SETTING, value: { due: now + GRACE } })
+  tx.settings.put({ id: SETTING, value: { due: now + GRACE } })
   return now + GRACE
 }
 
 /** False when the database was not marked. */
-export async function unmarkForDeletion(tx: WriteTx): Promise<boolean> {
-  return await tx.settings.remove(SETTING)
+export function unmarkForDeletion(tx: WriteTx): boolean {
+  return tx.settings.remove(SETTING)
 }
 
 /** When the database will be removed, ms; undefined when it is not marked for deletion. */
-export function findDeletion(tx: ReadTx): Awaitable<number | undefined> {
-  return tx.remember(SETTING, async () => {
-    const due = (await tx.settings.find(SETTING))?.value['due']
+export function findDeletion(tx: ReadTx): number | undefined {
+  return tx.remember(SETTING, () => {
+    const due = tx.settings.find(SETTING)?.value['due']
     return typeof due === 'number' ? due : undefined
   })
 }

@@ -8,25 +8,20 @@ import { isWeb, isLoopbackHost } from '../value/web-address'
  * it once. `force` permits http beyond this machine. Returns it as it was listed. Throws
  * `UNPROCESSABLE` with the reason.
  */
-export async function addOrigin(
-  tx: WriteTx,
-  clock: Clock,
-  text: string,
-  { force = false } = {},
-): Promise<string> {
+export function addOrigin(tx: WriteTx, clock: Clock, text: string, { force = false } = {}): string {
   const id = canonicalOrigin(text, force)
-  if ((await tx.origins.find(id)) === undefined) await tx.origins.put({ id, created: clock.now() })
+  if (tx.origins.find(id) === undefined) tx.origins.put({ id, created: clock.now() })
   return id
 }
 
 /** False when it was not listed. Throws `UNPROCESSABLE` when it cannot be. */
-export async function removeOrigin(tx: WriteTx, text: string): Promise<boolean> {
+export function removeOrigin(tx: WriteTx, text: string): boolean {
   return tx.origins.remove(canonicalOrigin(text, true))
 }
 
 /** In the order they were listed. */
-export async function listOrigins(tx: ReadTx): Promise<string[]> {
-  const origins = await tx.origins.list()
+export function listOrigins(tx: ReadTx): string[] {
+  const origins = tx.origins.list()
   return origins.toSorted((a, b) => a.created - b.created).map((origin) => origin.id)
 }
 

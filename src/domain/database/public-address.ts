@@ -6,15 +6,15 @@ import { serverAddressOf } from '../value/web-address'
  * The public address of a database; undefined if it has none of its own and uses that of its server
  * (design.md §2).
  */
-export async function findPublicAddress(tx: ReadTx): Promise<string | undefined> {
-  const kept = await tx.remember('public address', () => tx.settings.find(SETTING))
+export function findPublicAddress(tx: ReadTx): string | undefined {
+  const kept = tx.remember('public address', () => tx.settings.find(SETTING))
   return typeof kept?.value['url'] === 'string' ? kept.value['url'] : undefined
 }
 
 /** Null removes it. Returns the stored form. Throws `UNPROCESSABLE`. */
-export async function setPublicAddress(tx: WriteTx, text: string | null): Promise<string | null> {
+export function setPublicAddress(tx: WriteTx, text: string | null): string | null {
   if (text === null) {
-    await tx.settings.remove(SETTING)
+    tx.settings.remove(SETTING)
     return null
   }
   const url = serverAddressOf(text)
@@ -24,7 +24,7 @@ export async function setPublicAddress(tx: WriteTx, text: string | null): Promis
       'A public address is an http(s) address without a query, such as https://db.example.com/main',
     )
   }
-  await tx.settings.put({ id: SETTING, value: { url } })
+  tx.settings.put({ id: SETTING, value: { url } })
   return url
 }
 

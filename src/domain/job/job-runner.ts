@@ -2,7 +2,7 @@ import { SatchelError } from '../value/error'
 import { continueJob, PATIENT, URGENT } from './job'
 import type { Database, WriteTx } from '../store/store'
 import { nextTurn } from '../value/turn'
-import type { Awaitable, Job } from '../store/records'
+import type { Job } from '../store/records'
 
 /**
  * One short step of a job, which may have moved on since it was read: steps work on the job that
@@ -11,7 +11,7 @@ import type { Awaitable, Job } from '../store/records'
 export interface JobStep {
   (database: Database, job: Job): Promise<'more' | 'done'>
   /** Removes temporary data of a job in the unit that stores its failure; resolves to the job without it. */
-  readonly discard?: (database: Database, tx: WriteTx, job: Job) => Awaitable<Job>
+  readonly discard?: (database: Database, tx: WriteTx, job: Job) => Job
 }
 
 /**
@@ -96,8 +96,8 @@ export function createJobRunner(
   /** A job whose failure cannot be stored stays unchanged and is retried at the next start. */
   async function storeFailure(job: Job, failure: string): Promise<void> {
     try {
-      await continueJob(database, job.id, async (tx, current) => {
-        const rest = await steps[job.kind]?.discard?.(database, tx, current)
+      await continueJob(database, job.id, (tx, current) => {
+        const rest = steps[job.kind]?.discard?.(database, tx, current)
         return { ...(rest ?? current), failure }
       })
     } catch (error) {

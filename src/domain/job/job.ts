@@ -1,6 +1,6 @@
 import { randomToken } from '../value/id'
 import type { Database, WriteTx } from '../store/store'
-import type { Awaitable, Job } from '../store/records'
+import type { Job } from '../store/records'
 
 /** Short jobs that requests wait for: they run before jobs that were started earlier. */
 export const URGENT: ReadonlySet<Job['kind']> = new Set(['leave', 'hand-over'])
@@ -12,16 +12,16 @@ export const URGENT: ReadonlySet<Job['kind']> = new Set(['leave', 'hand-over'])
 export const PATIENT: ReadonlySet<Job['kind']> = new Set(['erase', 'drop-index'])
 
 /** Starts a job in the unit that makes it necessary. `now` in ms. */
-export async function startJob(
+export function startJob(
   tx: WriteTx,
   kind: Job['kind'],
   state: Job['state'],
   now: number,
   total: number | null = null,
-): Promise<Job> {
+): Job {
   const id = `${kind}-${randomToken(9)}`
   const job: Job = { id, kind, state, done: 0, total, created: now, failure: null }
-  await tx.jobs.put(job)
+  tx.jobs.put(job)
   return job
 }
 
@@ -33,14 +33,14 @@ export async function startJob(
 export function continueJob(
   database: Database,
   id: string,
-  work: (tx: WriteTx, job: Job) => Awaitable<Job | undefined>,
+  work: (tx: WriteTx, job: Job) => Job | undefined,
 ): Promise<'more' | 'done'> {
-  return database.write(async (tx) => {
-    const job = await tx.jobs.find(id)
+  return database.write((tx) => {
+    const job = tx.jobs.find(id)
     if (job === undefined || job.failure !== null) return 'done'
-    const next = await work(tx, job)
-    if (next === undefined) await tx.jobs.remove(id)
-    else if (next !== job) await tx.jobs.put(next)
+    const next = work(tx, job)
+    if (next === undefined) tx.jobs.remove(id)
+    else if (next !== job) tx.jobs.put(next)
     return next === undefined ? 'done' : 'more'
   })
 }

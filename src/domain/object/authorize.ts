@@ -137,20 +137,16 @@ export function needsReadableRefs({ isGlobal }: Writing, { draft }: Placement): 
  * writer; callers with `GLOBAL_WRITE` are not checked. Throws `BLOB_NOT_READABLE` naming the
  * property.
  */
-export async function requireReadableRefs(
-  { tx, access }: Writing,
-  { draft, previous }: Placement,
-): Promise<void> {
+export function requireReadableRefs({ tx, access }: Writing, { draft, previous }: Placement): void {
   const isKnown = previous !== undefined && previous.isDamaged !== true
   const known = new Set(isKnown ? storedRefs(previous.value) : [])
   for (const { ref, path } of refsIn(draft.object)) {
     if (known.has(ref)) continue
     known.add(ref)
     const id = parseRef(ref)
-    if (id === undefined || (await findSharedBlob(tx, access, id)) === undefined) {
+    if (id === undefined || findSharedBlob(tx, access, id) === undefined) {
       throw notReadable(path)
     }
-    await tx.breathe()
   }
 }
 

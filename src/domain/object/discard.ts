@@ -2,7 +2,6 @@ import { startJob } from '../job/job'
 import { birthOf, readStamps } from './stamps'
 import type { ObjectPut, ObjectRemoval } from '../store/objects'
 import type { WriteTx } from '../store/store'
-import { andThen, type Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
 import { areTooMany } from './traces'
 
@@ -12,10 +11,10 @@ export function putObjects(
   table: Table,
   puts: readonly ObjectPut[],
   now: number,
-): Awaitable<void> {
+): void {
   const isLarge = ({ previousTraces, staged }: ObjectPut) =>
     previousTraces !== undefined && (staged !== undefined || areTooMany(previousTraces))
-  return andThen(discarding(tx, puts, isLarge, now), (all) => tx.objects.put(table, all, now))
+  tx.objects.put(table, discarding(tx, puts, isLarge, now), now)
 }
 
 /** `ObjectWriter.remove` that discards objects with very many index entries. */
@@ -24,10 +23,8 @@ export function removeObjects(
   table: Table,
   removals: readonly ObjectRemoval[],
   now: number,
-): Awaitable<void> {
-  return andThen(discarding(tx, removals.map(withBirth), areTooMany, now), (all) =>
-    tx.objects.remove(table, all, now),
-  )
+): void {
+  tx.objects.remove(table, discarding(tx, removals.map(withBirth), areTooMany, now), now)
 }
 
 /** Only the stamps of an object that was moved know since when it is there. */
@@ -43,11 +40,9 @@ function discarding<Item extends ObjectPut | ObjectRemoval>(
   items: readonly Item[],
   isLarge: (item: Item) => boolean,
   now: number,
-): Awaitable<readonly Item[]> {
+): readonly Item[] {
   if (!items.some(isLarge)) return items
-  return andThen(tx.realms.createErasing(), (realm) =>
-    andThen(startJob(tx, 'erase', { realm }, now), () =>
-      items.map((item) => (isLarge(item) ? { ...item, discardTo: realm } : item)),
-    ),
-  )
+  const realm = tx.realms.createErasing()
+  startJob(tx, 'erase', { realm }, now)
+  return items.map((item) => (isLarge(item) ? { ...item, discardTo: realm } : item))
 }

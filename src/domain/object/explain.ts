@@ -90,14 +90,14 @@ interface ExplainedRole {
  * design.md §5). Rows of `realms`, `members` and `roles` have further rules, which it does not look at.
  * `now` in ms. Throws `UNKNOWN_TABLE`, and `INVALID_REQUEST` for a missing key.
  */
-export async function explain(tx: ReadTx, question: Question, now: number): Promise<Explanation> {
-  const table = await requireTable(tx, question.table)
-  const user = await tx.users.find(question.as)
+export function explain(tx: ReadTx, question: Question, now: number): Explanation {
+  const table = requireTable(tx, question.table)
+  const user = tx.users.find(question.as)
   const actor = actorFor(question.as, user)
-  const access = await accessOf(tx, actor)
-  const object = await findObject(tx, table, question, actor)
-  const realm = await findRealm(tx, question, object)
-  const members = realm === undefined ? [] : await membersIn(tx, actor, realm)
+  const access = accessOf(tx, actor)
+  const object = findObject(tx, table, question, actor)
+  const realm = findRealm(tx, question, object)
+  const members = realm === undefined ? [] : membersIn(tx, actor, realm)
   const facts = { question, table, access, object, realm, members, subject: question.as }
   const state = stateOf(user, now)
   const verdict = refusalOf(state, question) ?? judge(facts)
@@ -207,47 +207,43 @@ function by(
   return granted('the permissions of several rows together')
 }
 
-async function findObject(
+function findObject(
   tx: ReadTx,
   table: Table,
   { do: act, key }: Question,
   actor: Actor,
-): Promise<StoredObject | undefined> {
+): StoredObject | undefined {
   if (act === 'add') return undefined
   if (key === null) {
     throw new SatchelError('INVALID_REQUEST', `key is missing: which object of ${table.name}?`)
   }
-  return await tx.objects.find(table, keyInView(table, 'my', key, actor))
+  return tx.objects.find(table, keyInView(table, 'my', key, actor))
 }
 
-async function findRealm(
+function findRealm(
   tx: ReadTx,
   { do: act, as, realm }: Question,
   object: StoredObject | undefined,
-): Promise<Realm | undefined> {
-  if (object !== undefined) return await tx.realms.findByRef(object.realm)
+): Realm | undefined {
+  if (object !== undefined) return tx.realms.findByRef(object.realm)
   if (act !== 'add') return undefined
-  const found = await tx.realms.find(realm ?? as)
+  const found = tx.realms.find(realm ?? as)
   // The private realm of a user begins with its first object.
   return found ?? (realm === null || realm === as ? { ref: -1, id: as } : undefined)
 }
 
-async function membersIn(
-  tx: ReadTx,
-  { subject, email }: Actor,
-  realm: Realm,
-): Promise<ExplainedMember[]> {
+function membersIn(tx: ReadTx, { subject, email }: Actor, realm: Realm): ExplainedMember[] {
   const memberships = tx.memberships.ofSubjectIn(subject, email, realm.ref)
-  return await Promise.all(memberships.map((membership) => describeMember(tx, membership, realm)))
+  return memberships.map((membership) => describeMember(tx, membership, realm))
 }
 
-async function describeMember(
+function describeMember(
   tx: ReadTx,
   { source, accepted, rejected, permissions, roles }: Membership,
   { id: realmId }: Realm,
-): Promise<ExplainedMember> {
+): ExplainedMember {
   const isOwner = source.startsWith('realms:')
-  const found = await findRoles(
+  const found = findRoles(
     tx,
     roles.map((name) => ({ realmId, name })),
   )

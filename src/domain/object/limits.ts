@@ -101,21 +101,26 @@ export function createEntryLimiter(
   }
 }
 
-/**
- * Counts the index entries that one unit removes from the objects that it replaces. The result is
- * called before they are removed, and throws `UNPROCESSABLE` for those that are too many.
- */
-export function createRemovalLimiter({
-  maxRequestEntries,
-}: WriteLimits): (removed: number) => void {
-  let total = 0
-  return (removed) => {
-    total += removed
-    if (total <= maxRequestEntries) return
-    throw refusal(
-      'maxRequestEntries',
-      `A request may replace ${maxRequestEntries} index entries of stored objects, and this one exceeds that`,
-    )
+/** Counts the index entries that a request removes from the objects that it replaces. */
+export interface Removals {
+  /** How many they are so far. */
+  readonly total: number
+  /** Adds those of one object, before they are removed. Throws `UNPROCESSABLE` when they become too many. */
+  note(removed: number): void
+}
+
+/** Goes on counting from `total`, where the earlier steps of the unit have ended. */
+export function countRemovals({ maxRequestEntries }: WriteLimits, total: number): Removals {
+  return {
+    total,
+    note(this: { total: number }, removed) {
+      this.total += removed
+      if (this.total <= maxRequestEntries) return
+      throw refusal(
+        'maxRequestEntries',
+        `A request may replace ${maxRequestEntries} index entries of stored objects, and this one exceeds that`,
+      )
+    },
   }
 }
 

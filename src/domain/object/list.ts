@@ -78,7 +78,7 @@ function listFrom(database: Database, reading: Reading, { texts, next }: TextChu
   const more = async () => {
     await nextTurn()
     const chunk = await database.read(async (tx) => {
-      await requireStanding(tx, reading.actor)
+      requireStanding(tx, reading.actor)
       return nextTexts(tx, reading, next)
     })
     return listFrom(database, reading, chunk)
@@ -127,8 +127,8 @@ async function page(
     const wanted = reading.filters.length === 0 ? few : CHUNK.rows
     chunks += 1
     const size = { rows: Math.min(wanted, CHUNK.rows), bytes: CHUNK.bytes }
-    const chunk: Chunk = await database.read(async (tx) => {
-      await requireStanding(tx, reading.actor)
+    const chunk: Chunk = await database.read((tx) => {
+      requireStanding(tx, reading.actor)
       return nextRows(tx, reading, from, size)
     })
     rows.push(...chunk.rows)
@@ -264,69 +264,64 @@ function readingInRealms(
   )
 }
 
-async function readingOfMany(
+function readingOfMany(
   tx: ReadTx,
   base: Reading,
   realms: ReadonlySet<RealmRef>,
   { limit }: ListQuery,
   start: number,
   size: ChunkSize,
-): Promise<Reading> {
+): Reading {
   const { table, filters } = base
-  const near = await tx.objects.scan(table, start, size, realms)
+  const near = tx.objects.scan(table, start, size, realms)
   // Where the realms have a large part of the rows, they are passed over faster than located.
   if (near.rows.length === size.rows || near.next === undefined) return base
   const wanted = limit === undefined || filters.length > 0 ? MOST_LOCATED : limit + 1
-  return { ...base, located: await locate(tx, table, start, { realms }, wanted) }
+  return { ...base, located: locate(tx, table, start, { realms }, wanted) }
 }
 
-async function locate(tx: ReadTx, table: Table, after: number, by: Places, most: number) {
-  return { by, most, positions: await tx.objects.locate(table, after, by, most) }
+function locate(tx: ReadTx, table: Table, after: number, by: Places, most: number) {
+  return { by, most, positions: tx.objects.locate(table, after, by, most) }
 }
 
 /** The rows of the list in the next chunk after `after`. */
-async function nextRows(
-  tx: ReadTx,
-  reading: Reading,
-  after: number,
-  size: ChunkSize,
-): Promise<Chunk> {
-  const chunk = await nextCandidates(tx, reading, after, size)
+function nextRows(tx: ReadTx, reading: Reading, after: number, size: ChunkSize): Chunk {
+  const chunk = nextCandidates(tx, reading, after, size)
   const { actor } = reading
-  const access = await accessOf(tx, actor)
+  const access = accessOf(tx, actor)
   return { ...chunk, rows: chunk.rows.filter((row) => isListed(reading, access, row)) }
 }
 
-async function nextCandidates(
+function nextCandidates(
   tx: ReadTx,
   { table, realms, located, path }: Reading,
   after: number,
   size: ChunkSize,
-): Promise<Chunk> {
+): Chunk {
   if (located !== undefined) return loadLocated(tx, table, located, after, size, realms)
-  const walked = path && (await tx.objects.walk(table, after, size, path.lookup, realms))
+  const walked = path && tx.objects.walk(table, after, size, path.lookup, realms)
   if (walked !== undefined) return walked
-  const chunk = await tx.objects.scan(table, after, size, realms)
+  const chunk = tx.objects.scan(table, after, size, realms)
   if (path === undefined) return chunk
   // Since the list began, an array was stored under the index.
   return { ...chunk, rows: chunk.rows.filter((row) => passes([path.filter], row)) }
 }
 
-async function loadLocated(
+function loadLocated(
   tx: ReadTx,
   table: Table,
   located: Located,
   after: number,
   size: ChunkSize,
   realms: ReadonlySet<RealmRef> | undefined,
-): Promise<Chunk> {
+): Chunk {
   const { by, most } = located
   let positions = positionsAfter(located.positions, after)
   if (positions.length === 0 && located.positions.length === most) {
-    positions = await tx.objects.locate(table, after, by, most)
+    positions = tx.objects.locate(table, after, by, most)
     located.positions = positions
   }
-  const chunk = await tx.objects.load(table, positions, size, realms)
+  const chunk = tx.objects.load(table, positions, size, realms)
   const isLast = located.positions.length < most
   return chunk.next !== undefined || isLast ? chunk : { ...chunk, next: positions.at(-1) }
 }
@@ -354,14 +349,14 @@ function showsWhole({ table, realms, filters, view, actor }: Reading, access: Ac
   return !table.builtIn && (realms === realmRefs || realms?.isSubsetOf(realmRefs) === true)
 }
 
-async function realmsNamed(
+function realmsNamed(
   tx: ReadTx,
   filter: Filter,
   inView: ReadonlySet<RealmRef> | undefined,
-): Promise<ReadonlySet<RealmRef>> {
+): ReadonlySet<RealmRef> {
   const refs = new Set<RealmRef>()
   for (const id of filter.texts) {
-    const realm = await tx.realms.find(id)
+    const realm = tx.realms.find(id)
     if (realm !== undefined && inView?.has(realm.ref) !== false) refs.add(realm.ref)
   }
   return refs

@@ -1,16 +1,19 @@
 import { continueJob } from '../job/job'
-import { type JobStep, UNIT_MS } from '../job/job-runner'
-import { type Breath, entriesOf, LARGE, readStored, tracesInTurns } from './traces'
-import type { WireObject } from '../value/value'
+import type { JobStep } from '../job/job-runner'
+import { entriesOf, tracesOf } from './traces'
+import { parseStored, type WireObject } from '../value/value'
 import type { Traces } from '../store/objects'
-import { andThen, type Awaitable, type Job } from '../store/records'
+import type { Job } from '../store/records'
+import type { RealmRef } from '../store/realms'
 import type { Database } from '../store/store'
 import type { Table } from '../store/tables'
 
 /** Objects per unit: short enough not to delay other requests (design.md §3). */
 const STEP = { rows: 500, bytes: 1024 * 1024, entries: 50_000 }
-/** Objects that are erased at once. */
-const BATCH = 50
+/** Rows that one unit erases. */
+const ERASED = 100
+/** A value of more UTF-16 units is kept, because its entries may take several units. */
+const LARGE = 2 ** 20
 
 /** The jobs that keep the storage in order, for one runner. */
 export function createMaintenance(): Readonly<Partial<Record<Job['kind'], JobStep>>> {
@@ -18,16 +21,14 @@ export function createMaintenance(): Readonly<Partial<Record<Job['kind'], JobSte
   return {
     index: (database, { id }) => buildIndex(database, id, values),
     'drop-index': (database, { id }) =>
-      continueJob(database, id, async (tx, job) =>
-        (await tx.objects.dropEntries(1_000)) > 0 ? job : undefined,
-      ),
+      continueJob(database, id, (tx, job) => (tx.objects.dropEntries(1_000) > 0 ? job : undefined)),
     erase: (database, { id }) => eraseRealm(database, id, values),
   }
 }
 
-/** Parses stored values. A large one that comes again, because its entries take several steps, is known. */
+/** Parses stored values. A large one that comes again, because its entries take several units, is known. */
 interface Values {
-  parse(text: string, tx: Breath): Awaitable<WireObject>
+  parse(text: string): WireObject
   /** Keeps no value for the next step. */
   forget(): void
 }
@@ -35,12 +36,11 @@ interface Values {
 function rememberLast(): Values {
   let last: { readonly text: string; readonly object: WireObject } | undefined
   return {
-    parse(text, tx) {
+    parse(text) {
       if (last?.text === text) return last.object
-      return andThen(readStored(text, tx), (object) => {
-        if (text.length > LARGE) last = { text, object }
-        return object
-      })
+      const object = parseStored(text)
+      if (text.length > LARGE) last = { text, object }
+      return object
     },
     forget() {
       last = undefined
@@ -55,17 +55,17 @@ interface RowEntries {
 
 /** Adds the entries of one new index; objects written meanwhile already have theirs. */
 function buildIndex(database: Database, id: string, values: Values): ReturnType<JobStep> {
-  return continueJob(database, id, async (tx, job) => {
+  return continueJob(database, id, (tx, job) => {
     const { table: name, index: number, after } = job.state
-    const table = await tx.tables.find(String(name))
+    const table = tx.tables.find(String(name))
     const index = table?.indexes.find((candidate) => candidate.number === number)
     if (table === undefined || index === undefined) return undefined
-    const chunk = await tx.objects.scan(table, Number(after), STEP)
+    const chunk = tx.objects.scan(table, Number(after), STEP)
     const one = { ...table, indexes: [index] }
     const added: RowEntries[] = []
     // The entries of a damaged object come with the one that replaces it.
     for (const { seq, value } of chunk.rows.filter(({ isDamaged }) => isDamaged !== true)) {
-      const entries = entriesOf(one, await values.parse(value, tx))
+      const entries = entriesOf(one, values.parse(value))
       if (!('part' in entries) || entries.count <= STEP.entries) {
         added.push({ seq, entries })
         continue
@@ -74,14 +74,14 @@ function buildIndex(database: Database, id: string, values: Values): ReturnType<
       const part = entries.part(large === seq ? Number(from) : 0, STEP.entries)
       added.push({ seq, entries: part.entries })
       if (part.next === undefined) continue
-      await tx.objects.addEntries(added)
+      tx.objects.addEntries(added)
       const state = { ...job.state, after: seq - 1, large: seq, from: part.next }
       return { ...job, state, done: job.done + added.length - 1 }
     }
     values.forget()
-    await tx.objects.addEntries(added)
+    tx.objects.addEntries(added)
     if (chunk.next === undefined) {
-      await tx.tables.setIndexState(index.number, 'ready')
+      tx.tables.setIndexState(index.number, 'ready')
       return undefined
     }
     const state = { ...job.state, after: chunk.next }
@@ -89,25 +89,20 @@ function buildIndex(database: Database, id: string, values: Values): ReturnType<
   })
 }
 
-/**
- * In small batches until the unit has lasted long enough, because rows have few or many index
- * entries.
- */
 function eraseRealm(database: Database, id: string, values: Values): ReturnType<JobStep> {
-  return continueJob(database, id, async (tx, job) => {
+  return continueJob(database, id, (tx, job) => {
+    const { realm, place = '' } = job.state as { realm: RealmRef; place?: string }
     const traces = (table: Table, text: string) =>
-      tracesInTurns(table, text, (large) => values.parse(large, tx))
-    const end = performance.now() + UNIT_MS
-    const { realm } = job.state
-    let place = typeof job.state['place'] === 'string' ? job.state['place'] : ''
-    let { done } = job
-    do {
-      const erased = await tx.objects.erase(Number(realm), BATCH, traces, place)
-      if (erased === undefined || erased.place === '') values.forget()
-      if (erased === undefined) return undefined
-      done += erased.count
-      place = erased.place
-    } while (performance.now() < end)
-    return { ...job, state: { realm: realm!, place }, done }
+      tracesOf(table, {
+        text,
+        get object() {
+          return values.parse(text)
+        },
+      })
+    const erased = tx.objects.erase(realm, ERASED, traces, place)
+    if (erased === undefined || erased.place === '') values.forget()
+    if (erased === undefined) return undefined
+    const state = { realm, place: erased.place }
+    return { ...job, state, done: job.done + erased.count }
   })
 }

@@ -2,8 +2,7 @@ import { type Access, accessOf, mayRead } from '../access/access'
 import { type Actor, requireStanding } from '../access/actor'
 import { SatchelError } from '../value/error'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
-import { andThen, type Awaitable } from '../store/records'
-import type { Database, ReadTx } from '../store/store'
+import type { Database } from '../store/store'
 import type { ViewName } from '../access/view'
 import { privateKey } from './draft'
 import { keyFromPath } from '../value/key'
@@ -21,23 +20,18 @@ export function getObject(
   view: ViewName,
   tableName: string,
   key: string,
-): Awaitable<string> {
-  const find = (tx: ReadTx, table: Table, access: Access) => {
+): Promise<string> {
+  return database.read((tx) => {
+    requireStanding(tx, actor)
+    const table = requireTable(tx, tableName)
+    const access = accessOf(tx, actor)
     const own = keyInView(table, view, key, actor)
-    return andThen(tx.objects.findText(table, own, realmsInView(access, view, table)), (object) => {
-      if (object === undefined || !isShown(actor, access, view, table, own, object.realm)) {
-        throw unknownObject()
-      }
-      return object.value
-    })
-  }
-  return database.read((tx) =>
-    andThen(requireStanding(tx, actor), () =>
-      andThen(requireTable(tx, tableName), (table) =>
-        andThen(accessOf(tx, actor), (access) => find(tx, table, access)),
-      ),
-    ),
-  )
+    const object = tx.objects.findText(table, own, realmsInView(access, view, table))
+    if (object === undefined || !isShown(actor, access, view, table, own, object.realm)) {
+      throw unknownObject()
+    }
+    return object.value
+  })
 }
 
 /**

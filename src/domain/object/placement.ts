@@ -2,7 +2,6 @@ import { refuseRealm } from './authorize'
 import { SatchelError, quoted } from '../value/error'
 import type { TimedObject } from '../store/objects'
 import { PUBLIC_REALM, PUBLIC_REALM_REF, type Realm } from '../store/realms'
-import { andThen, type Awaitable } from '../store/records'
 import type { WriteTx } from '../store/store'
 import { mayManage } from '../value/permission'
 import { requireUserId } from '../value/user-id'
@@ -15,19 +14,9 @@ export function place(
   writing: Writing,
   draft: Draft,
   previous: TimedObject | undefined,
-): Awaitable<Placement> {
-  return andThen(realmFor(writing, draft, previous), placeIn, { writing, draft, previous })
-}
-
-/** A draft on its way to its place. */
-interface Placing {
-  readonly writing: Writing
-  readonly draft: Draft
-  readonly previous: TimedObject | undefined
-}
-
-function placeIn(realm: Realm, { writing, draft, previous }: Placing): Placement {
+): Placement {
   const { tx, table } = writing
+  const realm = realmFor(writing, draft, previous)
   const owner = draft.owner !== undefined ? draft.owner : defaultOwner(writing, realm, previous)
   const key = draft.key ?? newKey(tx, table, realm)
   requirePrivatePlace(table, key, realm.id)
@@ -72,11 +61,7 @@ function defaultOwner(
   return writing.isGlobal && writing.view !== 'my' ? null : writing.subject
 }
 
-function realmFor(
-  writing: Writing,
-  draft: Draft,
-  previous: TimedObject | undefined,
-): Awaitable<Realm> {
+function realmFor(writing: Writing, draft: Draft, previous: TimedObject | undefined): Realm {
   const { tx, table, view } = writing
   if (view === 'public') {
     if (previous !== undefined && previous.realm !== PUBLIC_REALM_REF) {
@@ -86,70 +71,51 @@ function realmFor(
   }
   if (table.name === 'realms') return realmOfRow(writing, draft, previous)
   if (draft.realmId === undefined && previous !== undefined) {
-    return andThen(tx.realms.findByRef(previous.realm), unchangedRealm, { writing, draft })
+    return tx.realms.findByRef(previous.realm) ?? namedRealm(writing, draft)
   }
   return namedRealm(writing, draft)
 }
 
-function unchangedRealm(
-  found: Realm | undefined,
-  { writing, draft }: Pick<Placing, 'writing' | 'draft'>,
-): Awaitable<Realm> {
-  return found ?? namedRealm(writing, draft)
-}
-
 /** The realm that a draft names, or the private one of the writer. */
-function namedRealm(writing: Writing, { realmId }: Draft): Awaitable<Realm> {
+function namedRealm(writing: Writing, { realmId }: Draft): Realm {
   const id = realmId ?? writing.subject
   const { knownRealms } = writing
   if (knownRealms === undefined) return findRealm(writing, id)
-  return knownRealms.get(id) ?? andThen(findRealm(writing, id), noteRealm, knownRealms)
-}
-
-function noteRealm(realm: Realm, knownRealms: Map<string, Realm>): Realm {
-  knownRealms.set(realm.id, realm)
+  const known = knownRealms.get(id)
+  if (known !== undefined) return known
+  const realm = findRealm(writing, id)
+  knownRealms.set(id, realm)
   return realm
 }
 
-function findRealm({ tx, subject, isGlobal }: Writing, id: string): Awaitable<Realm> {
+function findRealm({ tx, subject, isGlobal }: Writing, id: string): Realm {
   if (id === subject && !id.startsWith('rlm')) return tx.realms.ensure(id)
   if (isGlobal && !id.startsWith('rlm')) return tx.realms.ensure(requireUserId(id))
-  return andThen(tx.realms.find(id), isGlobal ? requireRealm : requireOwnRealm, id)
-}
-
-function requireRealm(found: Realm | undefined, id: string): Realm {
+  const found = tx.realms.find(id)
   if (found !== undefined) return found
+  if (!isGlobal) throw refuseRealm()
   throw new SatchelError('UNKNOWN_REALM', `There is no realm ${quoted(id)}: create it first`, {
     reason: 'realmId',
   })
 }
 
-function requireOwnRealm(found: Realm | undefined): Realm {
-  if (found === undefined) throw refuseRealm()
-  return found
-}
-
 /** A row of `realms` belongs to the realm that it describes, and creates it. */
-async function realmOfRow(
-  writing: Writing,
-  draft: Draft,
-  previous: TimedObject | undefined,
-): Promise<Realm> {
+function realmOfRow(writing: Writing, draft: Draft, previous: TimedObject | undefined): Realm {
   const { tx, table, isGlobal, subject, newRealms } = writing
   if (previous !== undefined) {
-    const realm = await tx.realms.findByRef(previous.realm)
+    const realm = tx.realms.findByRef(previous.realm)
     if (realm !== undefined) return realm
   }
   const id = draft.key ?? tx.newId(table.idPrefix, subject)
   const made = newRealms?.get(id)
   if (made !== undefined) return made
-  if (!isGlobal) await requireFreshRealm(writing, id)
+  if (!isGlobal) requireFreshRealm(writing, id)
   return tx.realms.ensure(id)
 }
 
 /** Throws `CONFLICT` when a new realm may not have this id. */
-async function requireFreshRealm(writing: Writing, id: string): Promise<void> {
-  if (await mayMakeRealm(writing, id)) return
+function requireFreshRealm(writing: Writing, id: string): void {
+  if (mayMakeRealm(writing, id)) return
   throw new SatchelError(
     'CONFLICT',
     `The realm id ${quoted(id)} was used before: take a new one (the server makes one when "realmId" is absent)`,
@@ -161,23 +127,23 @@ async function requireFreshRealm(writing: Writing, id: string): Promise<void> {
  * True for an id under which no realm is or was, and nothing is left of one. A realm that was tied to an
  * object may be made again by those who may tie one to it: a list is shared, made private and shared again.
  */
-export async function mayMakeRealm(writing: Writing, id: string): Promise<boolean> {
+export function mayMakeRealm(writing: Writing, id: string): boolean {
   const { tx } = writing
-  if (!(await tx.realms.isRetired(id)) && !(await tx.objects.isRealmUsed(id))) return true
-  const isAlive = (await tx.realms.find(id)) !== undefined
-  return !isAlive && id.startsWith(TIED) && (await tieOf(writing, id)) === 'own'
+  if (!tx.realms.isRetired(id) && !tx.objects.isRealmUsed(id)) return true
+  const isAlive = tx.realms.find(id) !== undefined
+  return !isAlive && id.startsWith(TIED) && tieOf(writing, id) === 'own'
 }
 
 /** The id of a realm begins with it when the realm is tied to the object whose key follows. */
 export const TIED = 'rlm~'
 
 /** Whether the writer may tie a realm to every object that the id names; `none` where it names none. */
-export async function tieOf(writing: Writing, id: string): Promise<'none' | 'own' | 'others'> {
+export function tieOf(writing: Writing, id: string): 'none' | 'own' | 'others' {
   const { tx } = writing
   const key = id.slice(TIED.length)
   let tie: 'none' | 'own' = 'none'
-  for (const table of await tx.tables.list()) {
-    const object = await tx.objects.find(table, key)
+  for (const table of tx.tables.list()) {
+    const object = tx.objects.find(table, key)
     if (object === undefined) continue
     const isAllowed =
       object.owner === writing.subject || mayManage(heldIn(writing, object.realm), table.name)

@@ -23,46 +23,42 @@ export interface Removal extends WriteRequest {
 export function removeObject(database: Database, removal: Removal): Promise<void> {
   const { actor, view, now } = removal
   return database.write(
-    async (tx) => {
-      await requireWriter(tx, actor, now)
-      const table = await requireTable(tx, removal.table)
-      const access = await accessOf(tx, actor)
+    (tx) => {
+      requireWriter(tx, actor, now)
+      const table = requireTable(tx, removal.table)
+      const access = accessOf(tx, actor)
       const key = keyInView(table, view, removal.key, actor)
-      const previous = await tx.objects.find(table, key, realmsInView(access, view, table))
+      const previous = tx.objects.find(table, key, realmsInView(access, view, table))
       if (previous === undefined || !isShown(actor, access, view, table, key, previous.realm)) {
         throw unknownObject()
       }
-      await removeStored(writingInView(tx, removal, table, access), previous)
+      removeStored(writingInView(tx, removal, table, access), previous)
     },
     { keys: [{ table: removal.table, keys: [removal.key] }] },
   )
 }
 
 /** Removes a stored object by the rules of its table. Throws `NOT_AUTHORIZED`. */
-export async function removeStored(writing: Writing, previous: TimedObject): Promise<void> {
+export function removeStored(writing: Writing, previous: TimedObject): void {
   const rules = rulesOf(writing.rulesByTable, writing.table)
-  if (rules === undefined) await removePlain(writing, previous)
-  else await removeByRules(writing, rules, previous)
+  if (rules === undefined) removePlain(writing, previous)
+  else removeByRules(writing, rules, previous)
 }
 
-async function removePlain(writing: Writing, previous: TimedObject): Promise<void> {
+function removePlain(writing: Writing, previous: TimedObject): void {
   if (!writing.isGlobal) authorizeRemoval(writing, previous)
-  await removeRow(writing, previous)
+  removeRow(writing, previous)
 }
 
-async function removeByRules(
-  writing: Writing,
-  rules: RowRules,
-  previous: TimedObject,
-): Promise<void> {
-  if (!writing.isGlobal) await rules.authorizeRemoval(writing, previous)
-  await rules.guard(writing, previous.realm, previous, async () => {
-    const isDone = await rules.remove(writing, previous)
-    if (!isDone) await removeRow(writing, previous)
-  })
+function removeByRules(writing: Writing, rules: RowRules, previous: TimedObject): void {
+  if (!writing.isGlobal) rules.authorizeRemoval(writing, previous)
+  const check = rules.guard(writing, previous.realm, previous)
+  const isDone = rules.remove(writing, previous)
+  if (!isDone) removeRow(writing, previous)
+  check?.(writing.tx)
 }
 
-async function removeRow({ tx, table, now }: Writing, previous: TimedObject): Promise<void> {
-  const traces = await tracesBefore(tx, table, previous)
-  await removeObjects(tx, table, [{ previous, ...traces }], now)
+function removeRow({ tx, table, now }: Writing, previous: TimedObject): void {
+  const traces = tracesBefore(table, previous)
+  removeObjects(tx, table, [{ previous, ...traces }], now)
 }

@@ -5,14 +5,11 @@ import type { Table } from '../store/tables'
 import { idPrefixFor } from '../value/id'
 import { startJob } from '../job/job'
 import { type TableSchema, formatStores } from '../value/schema'
-import { andThen, type Awaitable, type Job } from '../store/records'
+import type { Job } from '../store/records'
 
 /** Throws `UNKNOWN_TABLE` for a table that was never declared or is hidden. */
-export function requireTable(tx: ReadTx, name: string): Awaitable<Table> {
-  return andThen(tx.tables.find(name), requireVisible, name)
-}
-
-function requireVisible(table: Table | undefined, name: string): Table {
+export function requireTable(tx: ReadTx, name: string): Table {
+  const table = tx.tables.find(name)
   if (table !== undefined && !table.hidden) return table
   throw new SatchelError(
     'UNKNOWN_TABLE',
@@ -27,25 +24,24 @@ function requireVisible(table: Table | undefined, name: string): Table {
  * `CONFLICT` when a key path would change under existing rows, `UNPROCESSABLE` for an invalid
  * declaration.
  */
-export async function declareTables(
+export function declareTables(
   tx: WriteTx,
   schemas: ReadonlyMap<string, TableSchema | null>,
   now: number,
   idPrefixes: ReadonlyMap<string, string> = new Map(),
-): Promise<void> {
+): void {
   const named = [...schemas].filter(([, schema]) => schema !== null).map(([name]) => name)
-  await requireRoomFor(tx, named)
+  requireRoomFor(tx, named)
   for (const [name, schema] of schemas) {
-    if (schema === null) await hide(tx, name)
-    else await declare(tx, name, schema, { now, idPrefixes })
-    await tx.breathe()
+    if (schema === null) hide(tx, name)
+    else declare(tx, name, schema, { now, idPrefixes })
   }
 }
 
 /** Throws `UNPROCESSABLE` when a database with these tables too would have more than it may. */
-export async function requireRoomFor(tx: ReadTx, names: readonly string[]): Promise<void> {
+export function requireRoomFor(tx: ReadTx, names: readonly string[]): void {
   const { most } = FIXED_LIMITS.tables
-  const all = new Set([...(await tx.tables.list()).map(({ name }) => name), ...names])
+  const all = new Set([...tx.tables.list().map(({ name }) => name), ...names])
   if (all.size <= most) return
   throw new SatchelError(
     'UNPROCESSABLE',
@@ -58,8 +54,8 @@ interface Declaring {
   readonly idPrefixes: ReadonlyMap<string, string>
 }
 
-async function hide(tx: WriteTx, name: string): Promise<void> {
-  const table = await tx.tables.find(name)
+function hide(tx: WriteTx, name: string): void {
+  const table = tx.tables.find(name)
   if (table === undefined || table.hidden) return
   if (table.builtIn) {
     throw new SatchelError(
@@ -67,74 +63,74 @@ async function hide(tx: WriteTx, name: string): Promise<void> {
       `The table ${quoted(name)} is built in and cannot be changed`,
     )
   }
-  await tx.tables.put({ ...table, hidden: true })
+  tx.tables.put({ ...table, hidden: true })
 }
 
-async function declare(
+function declare(
   tx: WriteTx,
   name: string,
   schema: TableSchema,
   { now, idPrefixes }: Declaring,
-): Promise<void> {
+): void {
   if (schema.generated && schema.primaryKey[0]?.includes('.') === true) {
     throw new SatchelError(
       'UNPROCESSABLE',
       `The generated key of ${quoted(name)} is a property of its own: declare it without dots`,
     )
   }
-  const existing = await tx.tables.find(name)
-  if (existing !== undefined) await requireSameKey(tx, existing, schema)
-  const table = await tx.tables.put({
+  const existing = tx.tables.find(name)
+  if (existing !== undefined) requireSameKey(tx, existing, schema)
+  const table = tx.tables.put({
     name,
     primaryKey: schema.primaryKey,
     compound: schema.compound,
     generated: schema.generated,
-    idPrefix: existing?.idPrefix || (await prefixFor(tx, name, schema, idPrefixes)),
+    idPrefix: existing?.idPrefix || prefixFor(tx, name, schema, idPrefixes),
     stores: formatStores(schema),
     hidden: false,
     indexes: schema.indexes,
   })
-  await buildIndexes(tx, table, now)
+  buildIndexes(tx, table, now)
   const isDropping = existing?.indexes.some(
     ({ number }) => !table.indexes.some((index) => index.number === number),
   )
-  if (isDropping === true) await startJob(tx, 'drop-index', {}, now)
+  if (isDropping === true) startJob(tx, 'drop-index', {}, now)
 }
 
-async function requireSameKey(tx: WriteTx, table: Table, schema: TableSchema): Promise<void> {
+function requireSameKey(tx: WriteTx, table: Table, schema: TableSchema): void {
   const isSame =
     table.primaryKey === null ||
     (table.compound === schema.compound &&
       table.primaryKey.join('\n') === schema.primaryKey.join('\n'))
-  if (isSame || (!table.builtIn && (await tx.objects.count(table)) === 0)) return
+  if (isSame || (!table.builtIn && tx.objects.count(table) === 0)) return
   throw new SatchelError(
     'CONFLICT',
     `The primary key of ${quoted(table.name)} is ${table.stores.split(',', 1)[0] ?? ''}: it cannot change while there are rows`,
   )
 }
 
-async function prefixFor(
+function prefixFor(
   tx: WriteTx,
   name: string,
   schema: TableSchema,
   idPrefixes: ReadonlyMap<string, string>,
-): Promise<string> {
+): string {
   if (!schema.generated) return ''
-  const taken = new Set((await tx.tables.list()).map(({ idPrefix }) => idPrefix))
+  const taken = new Set(tx.tables.list().map(({ idPrefix }) => idPrefix))
   const given = idPrefixes.get(name)
   if (given !== undefined && !taken.has(given)) return given
   return idPrefixFor(name, taken.union(new Set(idPrefixes.values())))
 }
 
-async function buildIndexes(tx: WriteTx, table: Table, now: number): Promise<void> {
+function buildIndexes(tx: WriteTx, table: Table, now: number): void {
   const building = table.indexes.filter(({ state }) => state === 'building')
   if (building.length === 0) return
-  const total = await tx.objects.count(table)
-  const jobs = await tx.jobs.list()
+  const total = tx.objects.count(table)
+  const jobs = tx.jobs.list()
   for (const { number } of building) {
-    if (total === 0) await tx.tables.setIndexState(number, 'ready')
+    if (total === 0) tx.tables.setIndexState(number, 'ready')
     else if (!jobs.some(({ kind, state }) => kind === 'index' && state['index'] === number)) {
-      await startJob(tx, 'index', { table: table.name, index: number, after: 0 }, now, total)
+      startJob(tx, 'index', { table: table.name, index: number, after: 0 }, now, total)
     }
   }
 }
@@ -166,18 +162,16 @@ export interface SchemaChange {
 }
 
 /** Reports on the named tables, or on all but the built-in ones. */
-export async function reportSchema(tx: ReadTx, names?: readonly string[]): Promise<SchemaReport> {
-  const tables = (await tx.tables.list()).filter(
-    ({ name, builtIn }) => names?.includes(name) ?? !builtIn,
-  )
-  const jobs = await indexJobs(tx, tables)
+export function reportSchema(tx: ReadTx, names?: readonly string[]): SchemaReport {
+  const tables = tx.tables.list().filter(({ name, builtIn }) => names?.includes(name) ?? !builtIn)
+  const jobs = indexJobs(tx, tables)
   const hidden = tables.filter((table) => table.hidden)
   return {
     schema: Object.fromEntries(
       tables.map((table) => [table.name, table.hidden ? null : table.stores]),
     ),
     hidden: Object.fromEntries(hidden.map(({ name, stores }) => [name, stores])),
-    sealed: await tx.tables.isSealed(),
+    sealed: tx.tables.isSealed(),
     building: tables.flatMap(({ name: table, indexes }) =>
       indexes
         .filter(({ state }) => state === 'building')
@@ -190,22 +184,23 @@ export async function reportSchema(tx: ReadTx, names?: readonly string[]): Promi
 }
 
 /** The jobs that build indexes of these tables, in the order in which they run. */
-export async function indexJobs(tx: ReadTx, tables: readonly Table[]): Promise<Job[]> {
+export function indexJobs(tx: ReadTx, tables: readonly Table[]): Job[] {
   const numbers = new Set(tables.flatMap(({ indexes }) => indexes.map(({ number }) => number)))
-  return (await tx.jobs.list())
+  return tx.jobs
+    .list()
     .filter(({ kind, state }) => kind === 'index' && numbers.has(Number(state['index'])))
     .toSorted((one, other) => one.created - other.created)
 }
 
 /** Declares tables and tells what that changed. `now` in ms. Throws what `declareTables` throws. */
-export async function pushSchema(
+export function pushSchema(
   tx: WriteTx,
   schemas: ReadonlyMap<string, TableSchema | null>,
   now: number,
-): Promise<SchemaChange> {
-  const before = new Map((await tx.tables.list()).map((table) => [table.name, table]))
-  await declareTables(tx, schemas, now)
-  const after = await tx.tables.list()
+): SchemaChange {
+  const before = new Map(tx.tables.list().map((table) => [table.name, table]))
+  declareTables(tx, schemas, now)
+  const after = tx.tables.list()
   const namesOf = (isMeant: (table: Table, earlier: Table | undefined) => boolean) =>
     after.filter((table) => isMeant(table, before.get(table.name))).map(({ name }) => name)
   return {

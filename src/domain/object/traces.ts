@@ -1,10 +1,7 @@
-import { scanInSlices, SLICE } from '../json/slices'
-import { andThen, type Awaitable } from '../store/records'
 import type { EntryPart, IndexEntry, ObjectPut, StoredObject, Traces } from '../store/objects'
 import { hasOwnKey, indexedValues, indexKey } from '../value/index-key'
 import { type WireObject, parseStored } from '../value/value'
 import { blobsIn, mentionsBlobs } from '../value/blob'
-import type { WriteTx } from '../store/store'
 import type { Table, TableIndex } from '../store/tables'
 
 const NONE: readonly never[] = []
@@ -42,35 +39,10 @@ export function stored(text: string): Readable {
   }
 }
 
-/** Longer values are parsed in slices. */
-export const LARGE = 1024 * 1024
-const ANY_SIZE = { depth: Infinity, values: Infinity }
-
-/** Lets others in between two slices of a value, and shows that the unit goes on. */
-export type Breath = Pick<WriteTx, 'breathe'>
-
-/** A stored value with its properties. While a large one is parsed, others get their turn. */
-export function readStored(text: string, tx: Breath): Awaitable<WireObject> {
-  if (text.length <= LARGE) return parseStored(text)
-  return scanInSlices(Buffer.from(text), ANY_SIZE, SLICE, () => tx.breathe()).then(
-    async (json) => (await json.parse()) as WireObject,
-  )
-}
-
 /** The traces of an object that is replaced or removed; none of a damaged one, whose value is lost. */
-export function tracesBefore(tx: Breath, table: Table, previous: StoredObject): Awaitable<Traces> {
+export function tracesBefore(table: Table, previous: StoredObject): Traces {
   if (previous.isDamaged === true) return { entries: NONE, blobs: NONE }
-  return tracesInTurns(table, previous.value, (text) => readStored(text, tx))
-}
-
-/** `storedTraces` for a value that may be large, which `read` parses then. */
-export function tracesInTurns(
-  table: Table,
-  text: string,
-  read: (text: string) => Awaitable<WireObject>,
-): Awaitable<Traces> {
-  if (text.length <= LARGE) return storedTraces(table, text)
-  return andThen(read(text), (object) => tracesOf(table, { text, object }))
+  return storedTraces(table, previous.value)
 }
 
 /** The entries an object has in the declared indexes of its table. */

@@ -1,27 +1,27 @@
-import { type Access, accessOf } from '../access/access'
+import { accessOf } from '../access/access'
 import { type Actor, requireWriter } from '../access/actor'
 import { SatchelError, quoted } from '../value/error'
 import { PUBLIC_REALM } from '../store/realms'
-import { andThen, type Awaitable } from '../store/records'
-import type { Database, ReadTx, WriteOptions, WriteTx } from '../store/store'
+import type { Database, WriteOptions, WriteTx } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
 import { type Draft, asPrivate, draftOf } from './draft'
 import {
   createEntryLimiter,
-  createRemovalLimiter,
+  countRemovals,
   requireFewObjects,
   requireFewProperties,
   type WriteLimits,
 } from './limits'
 import { keyInView } from './object'
-import { putDrafts } from './put'
+import { putSome } from './put'
 import { getOwn, isRecord, setOwn } from '../value/value'
 import {
   type BeginOffload,
   type Offload,
   type RulesByTable,
   rulesOf,
+  type Writing,
   writingInView,
 } from './writing'
 import { requireTable } from './tables'
@@ -70,34 +70,14 @@ export interface UpsertPlan {
  * Refuses, before any object is read, a caller who may not write or a table that is unknown. Throws
  * `UNKNOWN_TABLE`, and as `requireWriter`.
  */
-export function prepareUpsert(database: Database, target: UpsertTarget): Awaitable<UpsertPlan> {
+export function prepareUpsert(database: Database, target: UpsertTarget): Promise<UpsertPlan> {
+  const { actor, now, beginOffload } = target
   return database.read((tx) => {
-    const planning = { tx, target }
-    return andThen(requireWriter(tx, target.actor, target.now), rememberAccess, planning)
+    requireWriter(tx, actor, now)
+    // Caches the rights for the write that follows.
+    accessOf(tx, actor)
+    return { table: requireTable(tx, target.table), offload: beginOffload?.(tx) }
   })
-}
-
-/** The steps of a plan are functions of their own: every request takes them. */
-interface Planning {
-  readonly tx: ReadTx
-  readonly target: UpsertTarget
-}
-
-/** The unit that follows finds it remembered. */
-function rememberAccess(_: void, planning: Planning): Awaitable<UpsertPlan> {
-  return andThen(accessOf(planning.tx, planning.target.actor), findTable, planning)
-}
-
-function findTable(_: Access, planning: Planning): Awaitable<UpsertPlan> {
-  return andThen(requireTable(planning.tx, planning.target.table), planOffload, planning)
-}
-
-function planOffload(table: Table, { tx, target }: Planning): Awaitable<UpsertPlan> {
-  return andThen(target.beginOffload?.(tx), planOf, table)
-}
-
-function planOf(offload: Offload | undefined, table: Table): UpsertPlan {
-  return { table, offload }
 }
 
 /**
@@ -108,35 +88,11 @@ function planOf(offload: Offload | undefined, table: Table): UpsertPlan {
  * `NO_PUBLIC_ADDRESS`; for values that become blobs also `PAYLOAD_TOO_LARGE` or `QUOTA_EXCEEDED`;
  * and as `requireWriter`.
  */
-export function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
-  // No async function: for one object each would cost as much as its checks.
-  try {
-    return upsert.plan === undefined
-      ? upsertUnplanned(database, upsert)
-      : upsertAs(upsert.plan, database, upsert)
-  } catch (error) {
-    return Promise.reject(error)
-  }
-}
-
-async function upsertUnplanned(database: Database, upsert: Upsert): Promise<string[]> {
-  return await upsertAs(await prepareUpsert(database, upsert), database, upsert)
-}
-
-function upsertAs(plan: UpsertPlan, database: Database, upsert: Upsert): Promise<string[]> {
-  const drafts = readDrafts(plan.table, upsert, plan.offload)
-  return drafts instanceof Promise
-    ? writeLater(database, upsert, plan, drafts)
-    : writeDrafts(database, upsert, plan, drafts)
-}
-
-async function writeLater(
-  database: Database,
-  upsert: Upsert,
-  plan: UpsertPlan,
-  drafts: Promise<readonly Draft[]>,
-): Promise<string[]> {
-  return await writeDrafts(database, upsert, plan, await drafts)
+export async function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
+  const plan = upsert.plan ?? (await prepareUpsert(database, upsert))
+  const drafts = await readDrafts(plan.table, upsert, plan.offload)
+  const write = () => writeDrafts(database, upsert, plan, drafts)
+  return plan.offload === undefined ? write() : plan.offload.keep(write)
 }
 
 function writeDrafts(
@@ -145,85 +101,59 @@ function writeDrafts(
   plan: UpsertPlan,
   drafts: readonly Draft[],
 ): Promise<string[]> {
-  const { table, offload } = plan
   const keys: string[] = []
   for (const { key } of drafts) if (key !== undefined) keys.push(key)
   const options: WriteOptions = {
     keys: [{ table: upsert.table, keys }],
     // A single object is checked before it is put.
-    rarelyFails: drafts.length === 1 && !table.builtIn && offload === undefined,
+    rarelyFails: drafts.length === 1 && !plan.table.builtIn && plan.offload === undefined,
     signal: upsert.signal,
   }
-  const put = (tx: WriteTx) => putIn(tx, { upsert, plan, drafts })
-  return offload === undefined
-    ? database.write(put, options)
-    : keepAndWrite(offload, database, put, options)
+  if (drafts.length === 1) {
+    return database.write((tx) => putSome(writingOf(tx, upsert, plan, 0), drafts), options)
+  }
+  return database.writeSteps(async (step) => {
+    const texts: string[] = []
+    let removed = 0
+    do {
+      const put = await step((tx) => {
+        const writing = writingOf(tx, upsert, plan, removed)
+        return { texts: putSome(writing, drafts, texts.length), removed: writing.removals?.total }
+      })
+      for (const text of put.texts) texts.push(text)
+      removed = put.removed ?? 0
+    } while (texts.length < drafts.length)
+    return texts
+  }, options)
 }
 
-function keepAndWrite(
-  offload: Offload,
-  database: Database,
-  put: (tx: WriteTx) => Awaitable<string[]>,
-  options: WriteOptions,
-): Promise<string[]> {
-  return offload.keep(() => database.write(put, options))
-}
-
-/** An upsert that is carried out in its unit. */
-interface Put {
-  readonly upsert: Upsert
-  readonly plan: UpsertPlan
-  readonly drafts: readonly Draft[]
-}
-
-interface PutIn {
-  readonly tx: WriteTx
-  readonly put: Put
-}
-
-/** Writes the drafts in their unit, as an actor that may have lost rights since the plan was made. */
-function putIn(tx: WriteTx, put: Put): Awaitable<string[]> {
-  const { actor, now } = put.upsert
-  return andThen(requireWriter(tx, actor, now), putAllowed, { tx, put })
-}
-
-function putAllowed(_: void, putting: PutIn): Awaitable<string[]> {
-  return andThen(requireTable(putting.tx, putting.put.upsert.table), putInTable, putting)
-}
-
-function putInTable(table: Table, { tx, put }: PutIn): Awaitable<string[]> {
-  if (!hasSameKey(table, put.plan.table)) {
+/** The context of a step, as an actor that may have lost rights since the plan was made. */
+function writingOf(tx: WriteTx, upsert: Upsert, plan: UpsertPlan, removed: number): Writing {
+  const { actor, now, limits } = upsert
+  requireWriter(tx, actor, now)
+  const table = requireTable(tx, upsert.table)
+  if (!hasSameKey(table, plan.table)) {
     throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
   }
-  return andThen(accessOf(tx, put.upsert.actor), putWithAccess, { tx, put, table })
-}
-
-function putWithAccess(
-  access: Access,
-  { tx, put, table }: PutIn & { readonly table: Table },
-): Awaitable<string[]> {
-  const { upsert, plan, drafts } = put
-  const { limits } = upsert
   // Where nothing is indexed, no entry is removed.
   const isLimited = limits !== undefined && table.indexes.length > 0
-  const writing = {
-    ...writingInView(tx, upsert, table, access),
+  return {
+    ...writingInView(tx, upsert, table, accessOf(tx, actor)),
     offload: plan.offload,
-    limitRemoved: isLimited ? createRemovalLimiter(limits) : undefined,
+    removals: isLimited ? countRemovals(limits, removed) : undefined,
   }
-  return putDrafts(writing, drafts)
 }
 
 function hasSameKey(one: Table, other: Table): boolean {
   return one === other || one.primaryKey?.join() === other.primaryKey?.join()
 }
 
-/** Checks and serialises the objects, those of a large request in slices: others get their turn. */
-function readDrafts(
+/** Checks and serialises the objects. Others get their turn between two slices of a large request. */
+async function readDrafts(
   table: Table,
   upsert: Upsert,
   offload: Offload | undefined,
-): Awaitable<readonly Draft[]> {
+): Promise<readonly Draft[]> {
   const { view, objects, limits } = upsert
   if (table.primaryKey === null) {
     throw new SatchelError(
@@ -240,22 +170,8 @@ function readDrafts(
   if (limits !== undefined) requireFewObjects(table, objects.length, limits)
   const limitEntries =
     limits !== undefined && table.indexes.length > 0 ? createEntryLimiter(table, limits) : undefined
-  if (objects.length > SLICE) return readInSlices(table, upsert, offload, limitEntries)
   const drafts: Draft[] = []
   for (let position = 0; position < objects.length; position += 1) {
-    drafts.push(readDraft(table, upsert, offload, position, limitEntries))
-  }
-  return drafts
-}
-
-async function readInSlices(
-  table: Table,
-  upsert: Upsert,
-  offload: Offload | undefined,
-  limitEntries: EntryLimiter | undefined,
-): Promise<readonly Draft[]> {
-  const drafts: Draft[] = []
-  for (let position = 0; position < upsert.objects.length; position += 1) {
     if (position > 0 && position % SLICE === 0) await nextTurn()
     drafts.push(readDraft(table, upsert, offload, position, limitEntries))
   }

@@ -8,7 +8,7 @@ import type { Realm, RealmRef } from '../store/realms'
 import type { ReadTx, WriteTx } from '../store/store'
 import type { ViewName } from '../access/view'
 import type { Draft } from './draft'
-import type { Awaitable } from '../store/records'
+import type { Removals } from './limits'
 import type { Table } from '../store/tables'
 
 /**
@@ -29,11 +29,8 @@ export interface Writing {
   readonly rulesByTable: RulesByTable
   /** Absent where every value stays in its object. */
   readonly offload?: Offload | undefined
-  /**
-   * Called with the number of index entries that a put removes, and throws when those of the unit are
-   * too many; absent: any number.
-   */
-  readonly limitRemoved?: ((removed: number) => void) | undefined
+  /** Limits the index entries that the request removes; absent: any number. */
+  readonly removals?: Removals | undefined
   /** The position where the only draft is staged, with all of its index entries. */
   readonly staged?: number | undefined
   /** The realms that its transaction makes, by id: their ids were not used before. */
@@ -101,24 +98,24 @@ export interface RowRules {
    * The rules for a writer without `GLOBAL_WRITE`. Returns the placement as it may be stored, or
    * undefined when the stored row stands as it is.
    */
-  authorizePut(writing: Writing, placement: Placement): Awaitable<Placement | undefined>
-  authorizeRemoval(writing: Writing, previous: StoredObject): Awaitable<void>
+  authorizePut(writing: Writing, placement: Placement): Placement | undefined
+  authorizeRemoval(writing: Writing, previous: StoredObject): void
   /** Adds the server's own properties to a row that may be put. */
-  complement?(writing: Writing, placement: Placement): Awaitable<Placement>
+  complement?(writing: Writing, placement: Placement): Placement
   /** Follows a put, in its unit. */
-  afterPut(writing: Writing, placement: Placement): Awaitable<void>
+  afterPut(writing: Writing, placement: Placement): void
   /** Follows or replaces the removal. True: it took care of the row itself. */
-  remove(writing: Writing, previous: StoredObject): Awaitable<boolean>
+  remove(writing: Writing, previous: StoredObject): boolean
   /**
-   * Runs a change of one row in a realm; `previous` is the row before it, undefined for a new one.
-   * Throws `CONFLICT` for a state the realm must not be left in.
+   * Asked before one row changes in a realm; `previous` is the row before, undefined for a new one. Returns
+   * the check to make after the change, in its unit, if any: it throws `CONFLICT` for a state that the realm must
+   * not be left in.
    */
   guard(
     writing: Writing,
     realm: RealmRef,
     previous: StoredObject | undefined,
-    change: () => Promise<void>,
-  ): Promise<void>
+  ): ((tx: WriteTx) => void) | undefined
 }
 
 /** A large value on its way out of an object. */
@@ -152,11 +149,11 @@ export interface Offload {
    * The draft with refs that name blobs, in the unit that stores it: the refs that the object had
    * for the same bytes, or those of new blobs uploaded by the actor. Throws what `noteBlob` throws.
    */
-  settle(writing: Writing, draft: Draft, previous: TimedObject | undefined): Promise<Draft>
+  settle(writing: Writing, draft: Draft, previous: TimedObject | undefined): Draft
 }
 
 /** Begins the offload of one request; undefined where every value stays in its object. */
-export type BeginOffload = (tx: ReadTx) => Awaitable<Offload | undefined>
+export type BeginOffload = (tx: ReadTx) => Offload | undefined
 
 export function heldIn(writing: Writing, realm: RealmRef): readonly PermissionSet[] {
   return held(writing.access, realm)

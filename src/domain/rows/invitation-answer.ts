@@ -35,15 +35,15 @@ export interface ShownInvitation {
 /**
  * Throws `UNKNOWN_INVITATION` when it was taken back, or is for another address or realm by now.
  */
-export async function getInvitation(tx: ReadTx, invitation: Invitation): Promise<ShownInvitation> {
-  const { row, state, realmId, userId } = await findRow(tx, invitation)
+export function getInvitation(tx: ReadTx, invitation: Invitation): ShownInvitation {
+  const { row, state, realmId, userId } = findRow(tx, invitation)
   const inviter = row['invitedBy']
   const told = isRecord(inviter) ? inviter : {}
   return {
     state,
     email: invitation.email,
     userId,
-    realmName: await nameOfRealm(tx, realmId),
+    realmName: nameOfRealm(tx, realmId),
     inviterName: shownName(getOwn(told, 'name')),
     inviterEmail: shownName(getOwn(told, 'email')),
   }
@@ -56,20 +56,20 @@ export async function getInvitation(tx: ReadTx, invitation: Invitation): Promise
  * has answered, or when what is rejected was accepted before, and `BUSY` when the user went
  * meanwhile.
  */
-export async function answerInvitation(
+export function answerInvitation(
   tx: WriteTx,
   invitation: Invitation,
   answer: InvitationAnswer,
   user: User | undefined,
   now: number,
-): Promise<void> {
-  const { table, row, state, userId } = await findRow(tx, invitation)
+): void {
+  const { table, row, state, userId } = findRow(tx, invitation)
   if (state === ANSWERED[answer]) return
   if (state === 'accepted') throw conflict('This invitation is accepted already')
   if (userId !== null && userId !== user?.id) {
     throw answeredByAnother()
   }
-  if (user !== undefined) await requireAlive(tx, user)
+  if (user !== undefined) requireAlive(tx, user)
   const date = { $t: 'Date', v: new Date(now).toISOString() }
   const { accepted: _accepted, rejected: _rejected, ...rest } = row
   const changed = {
@@ -77,7 +77,7 @@ export async function answerInvitation(
     ...(user === undefined ? {} : { userId: user.id }),
     [ANSWERED[answer]]: date,
   }
-  await write(tx, table, changed, user, now)
+  write(tx, table, changed, user, now)
 }
 
 const ANSWERED = { accept: 'accepted', reject: 'rejected' } as const
@@ -90,10 +90,10 @@ interface InvitedRow {
   readonly userId: string | null
 }
 
-async function findRow(tx: ReadTx, invitation: Invitation): Promise<InvitedRow> {
-  const table = await requireTable(tx, 'members')
-  const stored = await tx.objects.find(table, invitation.member)
-  const realm = stored === undefined ? undefined : await tx.realms.findByRef(stored.realm)
+function findRow(tx: ReadTx, invitation: Invitation): InvitedRow {
+  const table = requireTable(tx, 'members')
+  const stored = tx.objects.find(table, invitation.member)
+  const realm = stored === undefined ? undefined : tx.realms.findByRef(stored.realm)
   if (stored === undefined || realm === undefined || !isSame(stored, invitation)) {
     throw unknownInvitation()
   }
@@ -119,22 +119,22 @@ export function answeredByAnother(): SatchelError {
   return conflict('This invitation was answered with another account')
 }
 
-async function requireAlive(tx: WriteTx, { id, incarnation }: User): Promise<void> {
-  if ((await tx.users.find(id))?.incarnation === incarnation) return
+function requireAlive(tx: WriteTx, { id, incarnation }: User): void {
+  if (tx.users.find(id)?.incarnation === incarnation) return
   throw new SatchelError('BUSY', 'This user was deleted a moment ago: try again', { retryAfter: 1 })
 }
 
 /** The link proves the identity of the person, who may change these properties. */
-async function write(
+function write(
   tx: WriteTx,
   table: Table,
   row: WireObject,
   user: User | undefined,
   now: number,
-): Promise<void> {
+): void {
   const actor: Actor = { subject: user?.id ?? null, email: null, name: null, scopes: new Set() }
   const subject = actor.subject ?? ''
-  const access = await accessOf(tx, actor)
+  const access = accessOf(tx, actor)
   const draft = draftOf(table, row, undefined)
   const writing: Writing = {
     tx,
@@ -147,7 +147,7 @@ async function write(
     now,
     rulesByTable: ROW_RULES,
   }
-  await putDrafts(writing, [draft])
+  putDrafts(writing, [draft])
 }
 
 function conflict(message: string): SatchelError {

@@ -43,7 +43,7 @@ export interface InvitationFacts {
  * Puts down the mail with the link, in the unit that writes the row. Throws `MAIL_NOT_CONFIGURED`
  * and `NO_PUBLIC_ADDRESS`.
  */
-export type SendInvitation = (tx: WriteTx, facts: InvitationFacts) => Promise<void>
+export type SendInvitation = (tx: WriteTx, facts: InvitationFacts) => void
 
 /**
  * Sends the mail that a row of `members` asks for, once, and says in the row when and by whom
@@ -51,11 +51,11 @@ export type SendInvitation = (tx: WriteTx, facts: InvitationFacts) => Promise<vo
  * has answered gets no more mail. Throws `UNPROCESSABLE`, `TOO_MANY_REQUESTS` and what
  * `SendInvitation` throws.
  */
-export async function complementInvitation(
+export function complementInvitation(
   writing: Writing,
   placement: Placement,
   sendInvitation: SendInvitation,
-): Promise<Placement> {
+): Placement {
   const { tx, now } = writing
   const { draft, key, realm, previous } = placement
   const row = draft.object
@@ -67,13 +67,13 @@ export async function complementInvitation(
   }
   if (addressIn(row) === '' || ANSWERS.some((name) => !isAbsent(row[name]))) return placement
   const email = requireEmail(row['email'], 'UNPROCESSABLE', 'email')
-  const inviter = await inviterOf(writing)
+  const inviter = inviterOf(writing)
   // Demo users have no mailbox, and anyone may be one: no person would be accountable for their mails.
   if (![email, inviter.userId].some((one) => one.endsWith(DEMO_DOMAIN))) {
-    await requireRoom(writing, inviter, email)
+    requireRoom(writing, inviter, email)
     const name = shownName(row['name'])
-    const realmName = await nameOfRealm(tx, realm.id)
-    await sendInvitation(tx, {
+    const realmName = nameOfRealm(tx, realm.id)
+    sendInvitation(tx, {
       member: key,
       realm: realm.ref,
       email,
@@ -88,9 +88,9 @@ export async function complementInvitation(
 }
 
 /** The display name of the realm with this id, or empty. */
-export async function nameOfRealm(tx: ReadTx, id: string): Promise<string> {
-  const table = await tx.tables.find('realms')
-  const row = table === undefined ? undefined : await tx.objects.find(table, id)
+export function nameOfRealm(tx: ReadTx, id: string): string {
+  const table = tx.tables.find('realms')
+  const row = table === undefined ? undefined : tx.objects.find(table, id)
   return row === undefined ? '' : shownName(parseStored(row.value)['name'])
 }
 
@@ -111,9 +111,9 @@ function sentBefore(before: WireObject, row: WireObject): WireObject {
   return Object.fromEntries(kept.map((name) => [name, before[name]]))
 }
 
-async function inviterOf({ tx, actor, subject }: Writing): Promise<Inviter> {
-  const user = await findUser(tx, subject)
-  const client = user === undefined ? await findClient(tx, subject) : undefined
+function inviterOf({ tx, actor, subject }: Writing): Inviter {
+  const user = findUser(tx, subject)
+  const client = user === undefined ? findClient(tx, subject) : undefined
   const email = textOf(actor.email) ?? textOf(user?.data?.['email']) ?? client?.email ?? ''
   const given = textOf(actor.name) ?? textOf(user?.data?.['displayName']) ?? client?.name
   const name = given ?? (email || (client === undefined ? subject : ''))
@@ -121,19 +121,15 @@ async function inviterOf({ tx, actor, subject }: Writing): Promise<Inviter> {
 }
 
 /** Callers with `GLOBAL_WRITE` may send any number of mails, but not to the same mailbox. */
-async function requireRoom(
-  { tx, now, isGlobal }: Writing,
-  { userId }: Inviter,
-  email: string,
-): Promise<void> {
+function requireRoom({ tx, now, isGlobal }: Writing, { userId }: Inviter, email: string): void {
   const today = { after: now - DAY, until: now }
   const { inviter, address } = MAILS_PER_DAY
-  const toAddress = await tx.invitations.sentTo(email, today, address)
+  const toAddress = tx.invitations.sentTo(email, today, address)
   if (toAddress.length >= address) {
     throw tooMany('This address was invited too often today', toAddress, now)
   }
   if (isGlobal) return
-  const byInviter = await tx.invitations.sentBy(hashInviter(userId), today, inviter)
+  const byInviter = tx.invitations.sentBy(hashInviter(userId), today, inviter)
   if (byInviter.length >= inviter) {
     throw tooMany(`You have sent ${inviter} invitations today`, byInviter, now)
   }

@@ -1,5 +1,5 @@
 import { SatchelError } from '../value/error'
-import { keepingFullRights } from './full-rights'
+import { guardFullRights } from './full-rights'
 import { OWNERSHIP, requireOwnerRow } from './owner-row'
 import { draftOf, withFields } from '../object/draft'
 import { type WireObject, changedProperties, isAbsent, isRecord, parseStored } from '../value/value'
@@ -27,7 +27,7 @@ export const MEMBER_RULES: RowRules = {
     return draft
   },
 
-  async authorizePut(writing, asked) {
+  authorizePut(writing, asked) {
     const before = asked.previous === undefined ? {} : parseStored(asked.previous.value)
     const given = forInvitee(writing, before, asked)
     const kept = Object.fromEntries(
@@ -39,14 +39,14 @@ export const MEMBER_RULES: RowRules = {
     const changed = changedProperties(before, placement.draft.object)
     if (given.previous !== undefined && isAnswer(writing, before, changed)) {
       const answer = answered(writing, placement)
-      if (isAbsent(before['userId'])) await requireFewRows(writing, answer)
+      if (isAbsent(before['userId'])) requireFewRows(writing, answer)
       return dated(writing, answer, changed)
     }
     authorizePut(writing, placement)
     requireSystemProperties(writing, placement.draft.object, changed)
-    await requireGrant(writing, placement, changed)
+    requireGrant(writing, placement, changed)
     const names = ['userId', 'email', 'realmId']
-    if (names.some((name) => changed.includes(name))) await requireFewRows(writing, placement)
+    if (names.some((name) => changed.includes(name))) requireFewRows(writing, placement)
     return placement
   },
 
@@ -58,19 +58,23 @@ export const MEMBER_RULES: RowRules = {
   afterPut: ({ tx }, { draft, key, realm }) =>
     tx.memberships.put(membershipOf(draft.object, `members:${key}`, realm.ref)),
 
-  async remove({ tx }, previous) {
+  remove({ tx }, previous) {
     tx.memberships.remove(`members:${previous.key}`)
     return false
   },
 
   /** Only an accepted row can have been the last one of an owner, or of a holder of full rights. */
-  async guard(writing, realm, previous, change) {
-    if (writing.isGlobal || previous === undefined) return change()
+  guard({ tx, isGlobal }, realm, previous) {
+    if (isGlobal || previous === undefined) return undefined
     const before = membershipOf(parseStored(previous.value), '', previous.realm)
-    if (!before.accepted) return change()
-    const isFull = hasFullRights(await permissionsOf(writing.tx, before))
-    await (isFull ? keepingFullRights(writing, realm, change) : change())
-    if (before.userId !== null) await requireOwnerRow(writing.tx, realm, before.userId)
+    if (!before.accepted) return undefined
+    const requireFullRights = hasFullRights(permissionsOf(tx, before))
+      ? guardFullRights(tx, realm)
+      : undefined
+    return (after) => {
+      requireFullRights?.(after)
+      if (before.userId !== null) requireOwnerRow(after, realm, before.userId)
+    }
   },
 }
 
@@ -183,17 +187,17 @@ function requireSystemProperties(
  * The writer of a row must hold all permissions that it grants in that realm (design.md §5.3). A role
  * that does not exist yet could grant anything later, so only holders of full rights may name one.
  */
-async function requireGrant(
+function requireGrant(
   writing: Writing,
   { draft, realm, previous }: Placement,
   changed: readonly string[],
-): Promise<void> {
+): void {
   const giving = ['permissions', 'roles', 'userId', 'email', 'realmId']
   if (previous !== undefined && !giving.some((name) => changed.includes(name))) return
   const own = heldIn(writing, realm.ref)
   if (hasFullRights(own)) return
   const { permissions, roles } = membershipOf(draft.object, '', realm.ref)
-  const named = await findRoles(
+  const named = findRoles(
     writing.tx,
     roles.map((name) => ({ realmId: realm.id, name })),
   )
@@ -213,10 +217,7 @@ async function requireGrant(
 /** How many rows of `members` one user or address may have in a realm: each change there looks at all of them. */
 export const MOST_ROWS = 100
 
-async function requireFewRows(
-  { tx }: Writing,
-  { draft, key, realm: { ref } }: Placement,
-): Promise<void> {
+function requireFewRows({ tx }: Writing, { draft, key, realm: { ref } }: Placement): void {
   const own = `members:${key}`
   const { userId, email } = membershipOf(draft.object, own, ref)
   const rows = tx.memberships.ofSubjectIn(userId, userId === null ? email : null, ref)

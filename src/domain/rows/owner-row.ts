@@ -16,21 +16,17 @@ import { parseStored, type WireObject } from '../value/value'
  * nothing, because the owner has all rights by owning. Resolves to the key of the invitation that it
  * accepted, if there was one.
  */
-export async function ensureOwnerRow(
-  given: Writing,
-  realm: Realm,
-  owner: string,
-): Promise<string | undefined> {
+export function ensureOwnerRow(given: Writing, realm: Realm, owner: string): string | undefined {
   const { tx, actor, now } = given
-  if (await isAcceptedIn(tx, realm.ref, owner)) return undefined
-  const table = await membersTable(tx)
+  if (isAcceptedIn(tx, realm.ref, owner)) return undefined
+  const table = membersTable(tx)
   const email = actor.subject === owner ? actor.email : null
   const accepted = { $t: 'Date', v: new Date(now).toISOString() }
-  const invitation = email === null ? undefined : await findInvitation(tx, table, realm.ref, email)
+  const invitation = email === null ? undefined : findInvitation(tx, table, realm.ref, email)
   const row =
     invitation === undefined
       ? {
-          id: await ownerKey(tx, table, realm.id, owner),
+          id: ownerKey(tx, table, realm.id, owner),
           realmId: realm.id,
           userId: owner,
           ...(email === null ? {} : { email }),
@@ -40,7 +36,7 @@ export async function ensureOwnerRow(
         }
       : { ...withoutRejection(parseStored(invitation.value)), userId: owner, accepted }
   const writing: Writing = { ...given, table, isGlobal: true, view: 'all' }
-  await putDrafts(writing, [draftOf(table, row, undefined)])
+  putDrafts(writing, [draftOf(table, row, undefined)])
   return invitation?.key
 }
 
@@ -53,10 +49,10 @@ function withoutRejection(row: WireObject): WireObject {
  * Throws `CONFLICT` when the user owns the realm and has no accepted row in it any more (design.md
  * §5.5).
  */
-export async function requireOwnerRow(tx: ReadTx, realm: RealmRef, userId: string): Promise<void> {
+export function requireOwnerRow(tx: ReadTx, realm: RealmRef, userId: string): void {
   const rows = tx.memberships.ofSubjectIn(userId, null, realm)
   const isOwner = rows.some(({ source }) => source.startsWith(OWNERSHIP))
-  if (!isOwner || (await isAcceptedIn(tx, realm, userId))) return
+  if (!isOwner || isAcceptedIn(tx, realm, userId)) return
   throw new SatchelError(
     'CONFLICT',
     'The owner of a realm stays a member of it: give the realm to another member first, or delete it',
@@ -71,18 +67,17 @@ const STEP: ChunkSize = { rows: 200, bytes: 1024 * 1024 }
  * `ensureOwnerRow` for some realms, after an import: from `after` on, a position in the table
  * `realms`. Resolves to the position to go on after, undefined at the end.
  */
-export async function ensureOwnerRows(given: Writing, after: number): Promise<number | undefined> {
+export function ensureOwnerRows(given: Writing, after: number): number | undefined {
   const { tx } = given
-  const table = await tx.tables.find('realms')
+  const table = tx.tables.find('realms')
   if (table === undefined) return undefined
-  const { rows, next } = await tx.objects.scan(table, after, STEP)
+  const { rows, next } = tx.objects.scan(table, after, STEP)
   for (const row of rows) {
     if (row.isDamaged === true) continue
     const { owner } = parseStored(row.value)
-    const realm = await tx.realms.findByRef(row.realm)
+    const realm = tx.realms.findByRef(row.realm)
     if (typeof owner !== 'string' || realm === undefined) continue
-    await ensureOwnerRow(given, realm, owner)
-    await tx.breathe()
+    ensureOwnerRow(given, realm, owner)
   }
   return next
 }
@@ -104,17 +99,17 @@ export function ownershipOf(key: string, realm: RealmRef, owner: string): Member
   }
 }
 
-async function isAcceptedIn(tx: ReadTx, realm: RealmRef, userId: string): Promise<boolean> {
+function isAcceptedIn(tx: ReadTx, realm: RealmRef, userId: string): boolean {
   const rows = tx.memberships.ofSubjectIn(userId, null, realm)
   return rows.some(({ source, accepted }) => accepted && !source.startsWith(OWNERSHIP))
 }
 
-async function findInvitation(
+function findInvitation(
   tx: ReadTx,
   table: Table,
   realm: RealmRef,
   email: string,
-): Promise<StoredObject | undefined> {
+): StoredObject | undefined {
   const [found] = tx.memberships.ofSubjectIn(null, email, realm)
   return found && tx.objects.find(table, found.source.slice('members:'.length))
 }
@@ -123,21 +118,16 @@ async function findInvitation(
  * Derived from the id of the realm, so that it is the same wherever the realm is made again; for later
  * owners from theirs too, because former ones may keep their rows.
  */
-async function ownerKey(
-  tx: WriteTx,
-  table: Table,
-  realmId: string,
-  owner: string,
-): Promise<string> {
+function ownerKey(tx: WriteTx, table: Table, realmId: string, owner: string): string {
   const first = `${table.idPrefix}${realmId.slice('rlm'.length)}`
   for (const key of [first, `${first}:${owner}`]) {
-    if ((await tx.objects.find(table, key)) === undefined) return key
+    if (tx.objects.find(table, key) === undefined) return key
   }
   return tx.newId(table.idPrefix, realmId)
 }
 
-async function membersTable(tx: ReadTx): Promise<Table> {
-  const table = await tx.tables.find('members')
+function membersTable(tx: ReadTx): Table {
+  const table = tx.tables.find('members')
   if (table === undefined) throw new Error('the table members is missing')
   return table
 }

@@ -1,4 +1,4 @@
-import { keepingFullRights } from './full-rights'
+import { guardFullRights } from './full-rights'
 import { ensureOwnerRow, OWNERSHIP, ownershipOf } from './owner-row'
 import { SatchelError, quoted } from '../value/error'
 import { startJob } from '../job/job'
@@ -25,13 +25,13 @@ export const REALM_RULES: RowRules = {
     return realmId === key || key === undefined ? draft : { ...draft, realmId: key }
   },
 
-  async authorizePut(writing, placement) {
+  authorizePut(writing, placement) {
     const { previous, owner } = placement
     if (previous === undefined) {
       if (owner !== null && owner !== writing.subject) {
         throw refuse('owner', 'the "owner" of a new realm must be its writer or null')
       }
-      await requireTieRight(writing, placement.key)
+      requireTieRight(writing, placement.key)
       return placement
     }
     if (!mayRead(writing.access, 'realms', previous.realm, () => previous.key)) {
@@ -39,7 +39,7 @@ export const REALM_RULES: RowRules = {
     }
     try {
       authorizePut(writing, placement)
-      if (owner !== previous.owner) await requireOwnerChange(writing, placement)
+      if (owner !== previous.owner) requireOwnerChange(writing, placement)
       return placement
     } catch (error) {
       // Several clients found the same tied realm with `put`: the first one made it.
@@ -51,25 +51,23 @@ export const REALM_RULES: RowRules = {
 
   authorizeRemoval,
 
-  async afterPut(writing, placement) {
-    await putOwnership(writing, placement)
+  afterPut(writing, placement) {
+    putOwnership(writing, placement)
     const { realm, owner } = placement
-    if (owner !== null) await ensureOwnerRow(writing, realm, owner)
+    if (owner !== null) ensureOwnerRow(writing, realm, owner)
   },
 
   /** From this commit nothing of the realm is visible; a job erases what it holds. */
-  async remove({ tx, now }, previous) {
+  remove({ tx, now }, previous) {
     tx.memberships.removeOfRealm(previous.realm)
-    await tx.realms.markErasing(previous.realm)
-    await startJob(tx, 'erase', { realm: previous.realm }, now)
+    tx.realms.markErasing(previous.realm)
+    startJob(tx, 'erase', { realm: previous.realm }, now)
     return true
   },
 
   /** Only an owner can have been the last holder of full rights. */
-  guard: (writing, realm, previous, change) =>
-    writing.isGlobal || typeof previous?.owner !== 'string'
-      ? change()
-      : keepingFullRights(writing, realm, change),
+  guard: ({ tx, isGlobal }, realm, previous) =>
+    isGlobal || typeof previous?.owner !== 'string' ? undefined : guardFullRights(tx, realm),
 }
 
 export function isRealmKey(key: string): boolean {
@@ -79,7 +77,7 @@ export function isRealmKey(key: string): boolean {
 /** For imports, whose owners get their rows when all rows of the file are there. */
 export const IMPORTED_REALM_RULES: RowRules = { ...REALM_RULES, afterPut: putOwnership }
 
-async function putOwnership({ tx }: Writing, { key, realm, owner }: Placement): Promise<void> {
+function putOwnership({ tx }: Writing, { key, realm, owner }: Placement): void {
   const source = `${OWNERSHIP}${key}`
   if (owner === null) return tx.memberships.remove(source)
   return tx.memberships.put(ownershipOf(key, realm.ref, owner))
@@ -93,9 +91,9 @@ function isRefusal(error: unknown): boolean {
  * `rlm~<key>` is for the owner of the object with that key, or managers of its table (design.md
  * §4). A private key needs its object: otherwise the answer would tell whether others have it.
  */
-async function requireTieRight(writing: Writing, id: string): Promise<void> {
+function requireTieRight(writing: Writing, id: string): void {
   if (!id.startsWith(TIED)) return
-  const tie = await tieOf(writing, id)
+  const tie = tieOf(writing, id)
   if (tie === 'others' || (tie === 'none' && id.startsWith(`${TIED}#`))) throw refuseTie()
 }
 
@@ -109,7 +107,7 @@ function refuseTie(): SatchelError {
 /**
  * The owner has every right, so only a holder of every right may appoint one, an accepted member.
  */
-async function requireOwnerChange(writing: Writing, { realm, owner }: Placement): Promise<void> {
+function requireOwnerChange(writing: Writing, { realm, owner }: Placement): void {
   if (!hasFullRights(heldIn(writing, realm.ref))) {
     throw refuse('owner', 'changing the "owner" of a realm needs full rights in it')
   }

@@ -1,4 +1,4 @@
-import { isNamed, keepingFullRights } from './full-rights'
+import { isNamed, guardFullRights } from './full-rights'
 import { SatchelError, quoted } from '../value/error'
 import type { Draft } from '../object/draft'
 import { parseStored } from '../value/value'
@@ -33,17 +33,15 @@ export const ROLE_RULES: RowRules = {
     return placement
   },
 
-  async authorizeRemoval(writing, previous) {
+  authorizeRemoval(writing, previous) {
     requireManage(writing, previous.realm)
     const { name } = parseStored(previous.value)
     const own = heldIn(writing, previous.realm)
     if (hasFullRights(own) || typeof name !== 'string') return
     const isGlobal = previous.realm === PUBLIC_REALM_REF
-    const [revealed] = isGlobal
-      ? []
-      : await findRoles(writing.tx, [{ realmId: PUBLIC_REALM, name }])
+    const [revealed] = isGlobal ? [] : findRoles(writing.tx, [{ realmId: PUBLIC_REALM, name }])
     if (revealed === undefined) {
-      if (!isGlobal && !(await isNamed(writing.tx, previous.realm, name))) return
+      if (!isGlobal && !isNamed(writing.tx, previous.realm, name)) return
       throw refuse(
         'permissions',
         'members would keep the name of a role that does not exist: only members with full rights may delete a role that is given',
@@ -58,8 +56,7 @@ export const ROLE_RULES: RowRules = {
 
   afterPut: () => undefined,
   remove: () => false,
-  guard: (writing, realm, _, change) =>
-    writing.isGlobal ? change() : keepingFullRights(writing, realm, change),
+  guard: ({ tx, isGlobal }, realm) => (isGlobal ? undefined : guardFullRights(tx, realm)),
 }
 
 function requireManage(writing: Writing, realm: number): void {

@@ -1,5 +1,4 @@
 import type { RealmRef } from './realms'
-import type { Awaitable } from './records'
 
 /** A blob with what its collection depends on. */
 export interface BlobState extends Blob {
@@ -20,70 +19,66 @@ export interface BlobUsage {
 }
 
 export interface BlobReader {
-  find(id: string): Awaitable<BlobState | undefined>
+  find(id: string): BlobState | undefined
   /**
    * The blob, if the owner of the private realm `uploader` uploaded it, or an object in one of
    * these realms references it; realms that are being erased do not count.
    */
-  findFor(
-    id: string,
-    uploader: RealmRef | null,
-    realms: ReadonlySet<RealmRef>,
-  ): Awaitable<Blob | undefined>
-  isUploadedBy(id: string, uploader: RealmRef | null): Awaitable<boolean>
+  findFor(id: string, uploader: RealmRef | null, realms: ReadonlySet<RealmRef>): Blob | undefined
+  isUploadedBy(id: string, uploader: RealmRef | null): boolean
   /** True when an object in another realm references the blob, whether it exists or not. */
-  isReferencedOutside(id: string, realm: RealmRef | null): Awaitable<boolean>
+  isReferencedOutside(id: string, realm: RealmRef | null): boolean
   /**
    * The blobs of one uploader, or with null of the whole database; equal contents count each time.
    */
-  usage(uploader: RealmRef | null): Awaitable<BlobUsage>
+  usage(uploader: RealmRef | null): BlobUsage
   /**
    * Up to `limit` blobs whose ids come after `after`, in order: all, or those that nothing
    * references.
    */
-  list(after: string, limit: number, onlyIdle?: boolean): Awaitable<BlobState[]>
+  list(after: string, limit: number, onlyIdle?: boolean): BlobState[]
   /** Up to `limit` blobs after this one, or from the first, in order of their hashes, then ids. */
-  byContent(after: Pick<Blob, 'hash' | 'id'> | undefined, limit: number): Awaitable<Blob[]>
+  byContent(after: Pick<Blob, 'hash' | 'id'> | undefined, limit: number): Blob[]
   /** Up to `limit` blobs without a reference since `until` (ms) or earlier, the oldest first. */
-  idle(until: number, limit: number): Awaitable<Blob[]>
+  idle(until: number, limit: number): Blob[]
   /** How many of these there are. */
-  countIdle(until: number): Awaitable<BlobUsage>
+  countIdle(until: number): BlobUsage
   /** Up to `limit` objects that reference the blob; not those of realms that are being erased. */
-  references(id: string, limit: number): Awaitable<BlobReference[]>
+  references(id: string, limit: number): BlobReference[]
   /** The private realms of its uploaders. */
-  uploaders(id: string): Awaitable<RealmRef[]>
+  uploaders(id: string): RealmRef[]
   /**
    * Up to `limit` contents whose hashes come after `after`, in order: each once, however many blobs
    * have it.
    */
-  contents(after: string, limit: number): Awaitable<Pick<Blob, 'hash' | 'size'>[]>
+  contents(after: string, limit: number): Pick<Blob, 'hash' | 'size'>[]
   /** Up to `limit` blobs that have this content. */
-  ofContent(hash: string, limit: number): Awaitable<Blob[]>
+  ofContent(hash: string, limit: number): Blob[]
   /**
    * The place in the blob store where the bytes with this hash are; undefined when no blob has
    * them.
    */
-  placeOf(hash: string): Awaitable<string | undefined>
+  placeOf(hash: string): string | undefined
   /** True when a content is recorded at this place. */
-  isPlaceUsed(place: string): Awaitable<boolean>
+  isPlaceUsed(place: string): boolean
   /** Up to `limit` places after `after`, in order, whose bytes are not needed any more. */
-  spentPlaces(after: string, limit: number): Awaitable<string[]>
+  spentPlaces(after: string, limit: number): string[]
 }
 
 export interface BlobWriter extends BlobReader {
   /** Adds a blob, or another uploader of it; its grace period before collection starts again. */
-  put(blob: Blob, uploader: RealmRef | null): Awaitable<void>
+  put(blob: Blob, uploader: RealmRef | null): void
   /**
    * Removes a blob and its uploaders. When no other blob has its content, the place becomes spent.
    */
-  remove(id: string): Awaitable<void>
+  remove(id: string): void
   /**
    * Records where the bytes with this hash are from now on; their former place becomes spent, and
    * so does this one when no blob has them.
    */
-  placeContent(hash: string, place: string): Awaitable<void>
+  placeContent(hash: string, place: string): void
   /** Forgets a spent place whose bytes are removed. */
-  removeSpentPlace(place: string): Awaitable<void>
+  removeSpentPlace(place: string): void
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { Scope } from '../value/scope'
-import type { Awaitable } from './records'
 
 /** A code that is good once and soon over: an OTP, or an authorization code (protocol.md §2.1). */
 export interface Code {
@@ -50,9 +49,9 @@ export interface RefreshToken {
 }
 
 export interface RefreshTokenReader {
-  find(hash: string): Awaitable<RefreshToken | undefined>
+  find(hash: string): RefreshToken | undefined
   /** When this `time_stamp` was used with this token, in ms, if it was. */
-  findUse(hash: string, timeStamp: number): Awaitable<number | undefined>
+  findUse(hash: string, timeStamp: number): number | undefined
 }
 
 export type TokenHolder =
@@ -61,31 +60,31 @@ export type TokenHolder =
   | { readonly login: string }
 
 export interface RefreshTokenWriter extends RefreshTokenReader {
-  put(token: RefreshToken): Awaitable<void>
-  recordUse(hash: string, timeStamp: number, now: number): Awaitable<void>
+  put(token: RefreshToken): void
+  recordUse(hash: string, timeStamp: number, now: number): void
   /** Removes all tokens of a client, of an incarnation of a user, or of a login. */
   removeOf(holder: TokenHolder): void
 }
 
 export interface CodeReader {
-  find(id: string): Awaitable<Code | undefined>
+  find(id: string): Code | undefined
   /** The codes of one subject that were made after `since`, ms, the newest first. */
-  ofSubject(subject: string, since: number): Awaitable<Code[]>
+  ofSubject(subject: string, since: number): Code[]
 }
 
 export interface CodeWriter extends CodeReader {
-  put(code: Code): Awaitable<void>
-  removeOfSubject(subject: string): Awaitable<void>
+  put(code: Code): void
+  removeOfSubject(subject: string): void
 }
 
 export interface LoginReader {
   /** True when the tokens that a login gave have ended before their time. */
-  isRevoked(id: string): Awaitable<boolean>
+  isRevoked(id: string): boolean
 }
 
 export interface LoginWriter extends LoginReader {
   /** False when this state was spent before; remembered until it `expires`, ms. */
-  spend(state: string, expires: number): Awaitable<boolean>
+  spend(state: string, expires: number): boolean
   /** Remembered until it `expires`, ms, when the last token of the login is over. */
-  revoke(id: string, expires: number): Awaitable<void>
+  revoke(id: string, expires: number): void
 }

@@ -1,5 +1,4 @@
 import type { RealmRef } from './realms'
-import type { Awaitable } from './records'
 
 /** An invitation that went out by mail: what the link in it stands for. */
 export interface Invitation {
@@ -23,14 +22,14 @@ export interface Invitation {
 }
 
 export interface InvitationReader {
-  find(id: string): Awaitable<Invitation | undefined>
+  find(id: string): Invitation | undefined
   /**
    * When this inviter's invitations went out, in the span and no more than `most`, the newest
    * first.
    */
-  sentBy(inviter: string, span: Span, most: number): Awaitable<number[]>
+  sentBy(inviter: string, span: Span, most: number): number[]
   /** When invitations went to this address, in the same form. */
-  sentTo(email: string, span: Span, most: number): Awaitable<number[]>
+  sentTo(email: string, span: Span, most: number): number[]
 }
 
 /** From `after` (not included) to `until`, ms since the epoch. */
@@ -40,7 +39,7 @@ export interface Span {
 }
 
 export interface InvitationWriter extends InvitationReader {
-  put(invitation: Invitation): Awaitable<void>
+  put(invitation: Invitation): void
   /** Forgets invitations that went to this address. */
-  removeTo(email: string): Awaitable<void>
+  removeTo(email: string): void
 }

@@ -1,5 +1,4 @@
 import type { ReadTx, WriteTx } from './store'
-import type { Awaitable } from './records'
 
 /** The variables of the templates of each kind of mail (protocol.md §13.2). */
 export interface MailVariables {
@@ -84,16 +83,16 @@ export interface MailTemplate {
 /** The mail templates of a database as files. */
 export interface TemplateFiles {
   /** The templates, and the data to try them out with. */
-  list(tx: ReadTx): Promise<TemplateFile[]>
+  list(tx: ReadTx): TemplateFile[]
   /**
    * Checks the files in the folder `email-templates`; those in other folders are left out. Throws
    * `UNPROCESSABLE`.
    */
   check(files: readonly TemplateFile[]): Promise<MailTemplate[]>
   /** Stores checked templates. Returns how many of them were different. */
-  store(tx: WriteTx, templates: readonly MailTemplate[]): Promise<number>
+  store(tx: WriteTx, templates: readonly MailTemplate[]): number
   /** Returns to the built-in templates. Returns how many of its own the database had. */
-  reset(tx: WriteTx): Promise<number>
+  reset(tx: WriteTx): number
 }
 
 /** Where the mails of a database go. */
@@ -115,12 +114,12 @@ export interface MailChange {
 /** The mail room of one database. */
 export interface Mailer extends AsyncDisposable {
   /** Whether mails can be sent at all, as far as the settings say. */
-  isReady(tx: ReadTx): Awaitable<boolean>
+  isReady(tx: ReadTx): boolean
   /**
    * Puts a letter down in the unit that makes it necessary, which is what it costs: it is sent
    * after the commit, and again until it has gone or expires. Throws `MAIL_NOT_CONFIGURED`.
    */
-  post(tx: WriteTx, letter: Letter): Promise<void>
+  post(tx: WriteTx, letter: Letter): void
   /** Undefined when mails cannot be sent. */
   route(): Promise<MailRoute | undefined>
   /**

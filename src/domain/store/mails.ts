@@ -1,5 +1,4 @@
 import { hashSecret } from '../value/secret'
-import type { Awaitable } from './records'
 import { foldEmail } from '../value/email'
 
 /** A letter that waits to be sent. Reading it needs the secret key of the database. */
@@ -24,14 +23,14 @@ export function recipientOf(address: string): string {
 
 export interface MailReader {
   /** Up to `limit` mails that are due at `now`, ms, the longest waiting first. */
-  due(now: number, limit: number): Awaitable<QueuedMail[]>
+  due(now: number, limit: number): QueuedMail[]
   /** When the next mail is due, ms, or undefined when none waits. */
-  nextDue(): Awaitable<number | undefined>
+  nextDue(): number | undefined
 }
 
 export interface MailWriter extends MailReader {
-  put(mail: QueuedMail): Awaitable<void>
+  put(mail: QueuedMail): void
   /** False when there was none. */
-  remove(id: string): Awaitable<boolean>
-  removeTo(recipient: string): Awaitable<void>
+  remove(id: string): boolean
+  removeTo(recipient: string): void
 }

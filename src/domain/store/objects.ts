@@ -1,5 +1,4 @@
 import type { RealmRef } from './realms'
-import type { Awaitable } from './records'
 import type { Table } from './tables'
 
 // The part of the seam (`store.ts`, design.md §3) that is about objects: how they lie, are found and are written.
@@ -117,20 +116,11 @@ export interface ObjectReader {
    * named, a large value of another realm does not leave the store: the time that it takes would tell
    * that it is there. An object of another realm then comes with an empty `value`, or with its own.
    */
-  findText(
-    table: Table,
-    key: string,
-    realms?: ReadonlySet<RealmRef>,
-  ): Awaitable<ObjectText | undefined>
-  find(table: Table, key: string): Awaitable<StoredObject | undefined>
-  findMany(table: Table, keys: readonly string[]): Awaitable<Map<string, StoredObject>>
+  findText(table: Table, key: string, realms?: ReadonlySet<RealmRef>): ObjectText | undefined
+  find(table: Table, key: string): StoredObject | undefined
+  findMany(table: Table, keys: readonly string[]): Map<string, StoredObject>
   /** The rows after `after` in order of creation, of these realms only if they are named. */
-  scan(
-    table: Table,
-    after: number,
-    size: ChunkSize,
-    realms?: ReadonlySet<RealmRef>,
-  ): Awaitable<Chunk>
+  scan(table: Table, after: number, size: ChunkSize, realms?: ReadonlySet<RealmRef>): Chunk
   /**
    * The values that `scan` would give, joined by commas, with the position to go on after;
    * undefined when they are not to be had in one go (large values, several realms).
@@ -140,31 +130,22 @@ export interface ObjectReader {
     after: number,
     size: ChunkSize,
     realms?: ReadonlySet<RealmRef>,
-  ): Awaitable<{ readonly text: string; readonly next: number | undefined } | undefined>
+  ): { readonly text: string; readonly next: number | undefined } | undefined
   /** The rows that `locate` finds, in order of creation, when one read may return them all. */
-  gather(
-    table: Table,
-    after: number,
-    size: ChunkSize,
-    by: Places,
-  ): Awaitable<readonly StoredRow[] | undefined>
+  gather(table: Table, after: number, size: ChunkSize, by: Places): readonly StoredRow[] | undefined
   /**
    * The values of all rows in these realms, joined by commas, in order of creation; undefined when one read
    * may not return them all.
    */
-  gatherText(
-    table: Table,
-    size: ChunkSize,
-    realms: ReadonlySet<RealmRef>,
-  ): Awaitable<string | undefined>
+  gatherText(table: Table, size: ChunkSize, realms: ReadonlySet<RealmRef>): string | undefined
   /**
    * The first `most` positions (`seq`, ascending) after `after`: of the rows in these realms, or of
    * those that an index look-up finds in any realm. There are no others when they are fewer. Takes the
    * memory of what it gives, and the time of all that there are.
    */
-  locate(table: Table, after: number, by: Places, most: number): Awaitable<Float64Array>
+  locate(table: Table, after: number, by: Places, most: number): Float64Array
   /** True while `walk` can follow this look-up: the index has no entry in its range. */
-  mayWalk(lookup: IndexLookup): Awaitable<boolean>
+  mayWalk(lookup: IndexLookup): boolean
   /**
    * The rows that a look-up finds after `after`, of these realms only if they are named, in order of
    * creation: a chunk costs what it holds,
@@ -176,7 +157,7 @@ export interface ObjectReader {
     size: ChunkSize,
     lookup: IndexLookup,
     realms?: ReadonlySet<RealmRef>,
-  ): Awaitable<Chunk | undefined>
+  ): Chunk | undefined
   /**
    * The rows at these positions that are still there, of these realms only if they are named; `next`
    * is the position to go on after.
@@ -186,7 +167,7 @@ export interface ObjectReader {
     positions: Float64Array,
     size: ChunkSize,
     realms?: ReadonlySet<RealmRef>,
-  ): Awaitable<Chunk>
+  ): Chunk
   /**
    * What changed in these realms, in all tables or in the named ones, in the revisions after `after` up to `upTo`: each
    * object once, as it is now, and each object that is gone from a realm once. In the order of the
@@ -200,7 +181,7 @@ export interface ObjectReader {
     upTo: number,
     size: ChunkSize,
     tables?: ReadonlySet<string>,
-  ): Awaitable<ChangeChunk>
+  ): ChangeChunk
   /**
    * Those of these realms in which a revision after `after` up to `upTo` changed something, without the
    * revisions of `except`; undefined when the engine does not know each of them any more.
@@ -210,7 +191,7 @@ export interface ObjectReader {
     after: number,
     upTo: number,
     except: ReadonlySet<number>,
-  ): Awaitable<ReadonlySet<RealmRef> | undefined>
+  ): ReadonlySet<RealmRef> | undefined
   /**
    * The objects among `changes` of one table in one realm, without their history, which makes it several
    * times as fast.
@@ -221,27 +202,27 @@ export interface ObjectReader {
     after: number | ChangePosition,
     upTo: number,
     size: ChunkSize,
-  ): Awaitable<ContentChunk>
+  ): ContentChunk
   /** All objects of one table in several realms; undefined when they are more than a chunk may have. */
   contentsTogether(
     table: Table,
     realms: readonly RealmRef[],
     upTo: number,
     size: ChunkSize,
-  ): Awaitable<Contents | undefined>
+  ): Contents | undefined
   /** `findMany` with the history of the objects. */
-  findTimed(table: Table, keys: readonly string[]): Awaitable<Map<string, TimedObject>>
+  findTimed(table: Table, keys: readonly string[]): Map<string, TimedObject>
   /** The newest tombstone of a key in the living realms, or in those of them that `isIncluded`. */
   findTombstone(
     table: Table,
     key: string,
     isIncluded?: (realm: RealmRef) => boolean,
-  ): Awaitable<Tombstone | undefined>
+  ): Tombstone | undefined
   /** Which of these realms have a row of this table. Costs little for each of them. */
-  realmsWith(table: Table, realms: ReadonlySet<RealmRef>): Awaitable<ReadonlySet<RealmRef>>
-  count(table: Table): Awaitable<number>
+  realmsWith(table: Table, realms: ReadonlySet<RealmRef>): ReadonlySet<RealmRef>
+  count(table: Table): number
   /** True while a realm id still has objects or tombstones, of any incarnation. */
-  isRealmUsed(realmId: string): Awaitable<boolean>
+  isRealmUsed(realmId: string): boolean
 }
 
 export interface IndexEntry {
@@ -317,36 +298,32 @@ export interface Erased {
 }
 
 export interface ObjectWriter extends ObjectReader {
-  find(
-    table: Table,
-    key: string,
-    realms?: ReadonlySet<RealmRef>,
-  ): Awaitable<TimedObject | undefined>
-  findMany(table: Table, keys: readonly string[]): Awaitable<Map<string, TimedObject>>
+  find(table: Table, key: string, realms?: ReadonlySet<RealmRef>): TimedObject | undefined
+  findMany(table: Table, keys: readonly string[]): Map<string, TimedObject>
   /**
    * Writes objects whose keys are all different. `now` is the operation time in ms. A new object
    * whose key is taken throws `CONFLICT`. Leaves a tombstone in a realm the object moved out of.
    */
-  put(table: Table, puts: readonly ObjectPut[], now: number): Awaitable<void>
+  put(table: Table, puts: readonly ObjectPut[], now: number): void
   /**
    * `put` for new objects, in this order, up to the first whose key is taken; resolves to how many were put.
    * Those without entries or with few are put fastest sixteen at a time.
    */
-  insert(table: Table, puts: readonly ObjectPut[], now: number): Awaitable<number>
+  insert(table: Table, puts: readonly ObjectPut[], now: number): number
   /**
    * Stores a new object in a realm that is being erased, where nobody sees it, without key, entries and references
    * to blobs; resolves to its position. `addEntries` and then `put` with this position complete it; unless they
    * do, the erasure of the realm removes it.
    */
-  stage(table: Table, value: string, realm: RealmRef, now: number): Awaitable<number>
+  stage(table: Table, value: string, realm: RealmRef, now: number): number
   /** The value of a staged object. Throws `DAMAGED`. */
-  readStaged(table: Table, position: number): Awaitable<string>
+  readStaged(table: Table, position: number): string
   /** Removes objects, leaving tombstones. */
-  remove(table: Table, removals: readonly ObjectRemoval[], now: number): Awaitable<void>
+  remove(table: Table, removals: readonly ObjectRemoval[], now: number): void
   /** Adds entries of rows that were there before their index was declared, or that are staged. */
-  addEntries(rows: readonly { seq: number; entries: Iterable<IndexEntry> }[]): Awaitable<void>
+  addEntries(rows: readonly { seq: number; entries: Iterable<IndexEntry> }[]): void
   /** Drops up to `limit` entries of indexes that are no longer declared; how many it dropped. */
-  dropEntries(limit: number): Awaitable<number>
+  dropEntries(limit: number): number
   /**
    * Erases up to `limit` rows, tombstones and uploads of a realm marked `erasing`, with the traces
    * of their values, after `place`, '' at the beginning; undefined: nothing is left, its ref is done
@@ -356,7 +333,7 @@ export interface ObjectWriter extends ObjectReader {
   erase(
     realm: RealmRef,
     limit: number,
-    tracesOf: (table: Table, value: string) => Awaitable<Traces>,
+    tracesOf: (table: Table, value: string) => Traces,
     place: string,
-  ): Awaitable<Erased | undefined>
+  ): Erased | undefined
 }

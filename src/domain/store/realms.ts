@@ -1,5 +1,3 @@
-import type { Awaitable } from './records'
-
 /** One life of a realm id: an id that is deleted and comes back gets a new ref (design.md §3). */
 export type RealmRef = number
 
@@ -14,19 +12,19 @@ export const PUBLIC_REALM_REF: RealmRef = 1
 
 export interface RealmReader {
   /** The living realm with this id. */
-  find(id: string): Awaitable<Realm | undefined>
-  findByRef(ref: RealmRef): Awaitable<Realm | undefined>
+  find(id: string): Realm | undefined
+  findByRef(ref: RealmRef): Realm | undefined
   /** True when an earlier incarnation with this id was deleted. */
-  isRetired(id: string): Awaitable<boolean>
+  isRetired(id: string): boolean
   /** The revision in which this life of the realm began; 0 for a realm that is unknown. */
-  bornAt(ref: RealmRef): Awaitable<number>
+  bornAt(ref: RealmRef): number
 }
 
 export interface RealmWriter extends RealmReader {
   /** The living realm with this id, created if there is none. */
-  ensure(id: string): Awaitable<Realm>
+  ensure(id: string): Realm
   /** From this commit nothing of the realm is visible; its rows are erased by a job. */
-  markErasing(ref: RealmRef): Awaitable<void>
+  markErasing(ref: RealmRef): void
   /** A realm that no id leads to, marked as being erased: for objects that are discarded. */
-  createErasing(): Awaitable<RealmRef>
+  createErasing(): RealmRef
 }

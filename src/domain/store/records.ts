@@ -31,14 +31,14 @@ function afterwards<T, C, R>(
 
 /** Small nouns, found by id and read whole. */
 export interface Records<T> {
-  find(id: string): Awaitable<T | undefined>
-  list(): Awaitable<T[]>
+  find(id: string): T | undefined
+  list(): T[]
 }
 
 export interface RecordWriter<T> extends Records<T> {
-  put(record: T): Awaitable<void>
+  put(record: T): void
   /** False when there was none. */
-  remove(id: string): Awaitable<boolean>
+  remove(id: string): boolean
 }
 
 /** Rows that are forgotten when they are old. */

@@ -72,8 +72,7 @@ export interface Database extends AsyncDisposable {
    * run again when the engine could not keep the snapshot, so it has no effect but its result.
    * Returns the result at once when `work` does; an error is always a rejected promise.
    */
-  read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>
-  read<T>(work: (tx: ReadTx) => Awaitable<T>): Awaitable<T>
+  read<T>(work: (tx: ReadTx) => Awaitable<T>): Promise<T>
   /**
    * Runs `work` as one unit, all or nothing, durable when the promise resolves. Units are serial.
    * Throws `BUSY` when the unit had to wait too long (it has certainly not run) or took longer than
@@ -84,6 +83,12 @@ export interface Database extends AsyncDisposable {
    * `tx`.
    */
   write<T>(work: (tx: WriteTx) => Awaitable<T>, options?: WriteOptions): Promise<T>
+  /**
+   * `write` for long work, which awaits nothing but its steps, one after the other. Still one unit: all or
+   * nothing, and no other unit runs meanwhile. Between two steps the engine lets readers and the network in, and may end
+   * the unit: after its time budget, when its caller is gone, and when it awaits something else for seconds.
+   */
+  writeSteps<T>(work: (step: Step) => Promise<T>, options?: WriteOptions): Promise<T>
   /**
    * Calls `listener` once for each commit that has something to announce, in the order of their
    * revisions, whichever process made it. In the process that made it, the call comes before the
@@ -107,6 +112,16 @@ export interface Database extends AsyncDisposable {
    * faults are those that remain. Objects that are accepted take the revision of their unit.
    */
   verify(meanings: Meanings, accepts: boolean): AsyncIterable<CheckedStep>
+}
+
+/**
+ * A step of a unit: a plain function, for a few milliseconds. It may run several times, so that it keeps what it wants
+ * to keep by returning it. When it throws, the unit fails, caught or not, unless an attempt is around it.
+ */
+export interface Step {
+  <T>(work: (tx: WriteTx) => T): Promise<T>
+  /** Steps that may fail together: when `part` throws, their changes are gone and the unit goes on. */
+  attempt<T>(part: () => Promise<T>): Promise<T>
 }
 
 export type DutyName = 'jobs' | 'mails' | 'blobs' | 'history'
@@ -184,7 +199,7 @@ export interface CommitUnit {
 
 export interface ReadTx {
   /** The newest revision this snapshot holds: no change up to it can still appear. */
-  revision(): Awaitable<number>
+  revision(): number
   /** The time that tokens and codes go by, ms, which does not go back (promise 11). */
   latestTime(): number
   readonly tables: TableReader
@@ -214,14 +229,9 @@ export interface ReadTx {
    * declarations of tables count, application objects and the rest do not. Exact on reads and writes
    * alike: an engine may forget too much, never too little. `load` reads nothing but its `tx`.
    */
-  remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T>
+  remember<T>(name: string, load: () => T): T
   /** The same with a `load` that is given these two, so that no function is made for each call. */
-  remember<T, A, B>(
-    name: string,
-    load: (one: A, other: B) => Awaitable<T>,
-    one: A,
-    other: B,
-  ): Awaitable<T>
+  remember<T, A, B>(name: string, load: (one: A, other: B) => T, one: A, other: B): T
 }
 
 /** A remembered value that a unit brings up to date itself. */
@@ -231,7 +241,7 @@ export interface Renewal<T> {
    * Remembers the result of `follow` in its place: for this unit and, once it is committed, for everybody, while
    * nothing has changed that the value was loaded from or that `follow` reads.
    */
-  keep(follow: () => Awaitable<T>): Awaitable<T>
+  keep(follow: () => T): T
 }
 
 export interface WriteTx extends ReadTx {
@@ -264,9 +274,9 @@ export interface WriteTx extends ReadTx {
   /** Forgets up to `limit` rows of a kind from before this time, ms; how many it forgot. */
   prune(kind: Prunable, before: number, limit: number): number
   /** Runs a part that may fail alone: when it throws, its changes are gone and the unit goes on. */
-  attempt<T>(work: () => Awaitable<T>): Promise<T>
+  attempt<T>(work: () => T): T
   /** The value that is remembered under this name, before the unit changes what it was loaded from. */
   renewal<T>(name: string): Renewal<T> | undefined
   /** Lets readers and the network in when the unit has run for a while. Call it between batches. */
-  breathe(): Awaitable<void>
+  breathe(): Promise<void> | undefined
 }

@@ -1,5 +1,4 @@
 import type { RealmRef } from './realms'
-import type { Awaitable } from './records'
 
 // The part of the seam (`store.ts`, design.md §3) that live sync needs besides the objects.
 
@@ -16,9 +15,9 @@ export interface RunReader {
    * In the order in which they began; there is always one. The newest revision belongs to the last
    * one: an opening begins a run with its first change.
    */
-  list(): Awaitable<readonly Run[]>
+  list(): readonly Run[]
   /** Removals and lost rows of `members` up to this revision may have been forgotten. */
-  oldest(): Awaitable<number>
+  oldest(): number
 }
 
 /** The local database of a user that syncs (protocol.md §4.2). */
@@ -41,7 +40,7 @@ export interface SyncClient {
 }
 
 export interface SyncClientReader {
-  find(subject: string, identity: string): Awaitable<SyncClient | undefined>
+  find(subject: string, identity: string): SyncClient | undefined
 }
 
 export interface SyncClientWriter extends SyncClientReader {
@@ -49,18 +48,18 @@ export interface SyncClientWriter extends SyncClientReader {
    * The client with this identity, created if there is none: then those of its user that were seen longest
    * ago are removed, beyond `FIXED_LIMITS.userClients`.
    */
-  ensure(subject: string, identity: string, now: number): Awaitable<SyncClient>
+  ensure(subject: string, identity: string, now: number): SyncClient
   /** Replaces a client that is there. */
-  put(client: SyncClient): Awaitable<void>
+  put(client: SyncClient): void
   /**
    * Notes that the client is told how objects are, though none of them changed: one of its transactions
    * was rejected, or came again. The unit takes a revision for it.
    */
-  noteRejection(client: number): Awaitable<void>
+  noteRejection(client: number): void
   /** Notes that an answer to the client has private rows as new ones. The unit takes a revision for it. */
-  notePrivates(client: number): Awaitable<void>
+  notePrivates(client: number): void
   /** Removes the clients of a user with their transactions and operations. */
-  removeOfSubject(subject: string): Awaitable<void>
+  removeOfSubject(subject: string): void
 }
 
 /** A transaction of a client that was executed, or rejected. */
@@ -83,33 +82,21 @@ export interface AppliedRejection {
 }
 
 export interface AppliedReader {
-  find(subject: string, txid: string): Awaitable<AppliedTransaction | undefined>
+  find(subject: string, txid: string): AppliedTransaction | undefined
   /** The keys of the rows that a step changes; undefined after the last one. Throws `DAMAGED`. */
-  keysOf(subject: string, txid: string, step: number): Awaitable<readonly string[] | undefined>
+  keysOf(subject: string, txid: string, step: number): readonly string[] | undefined
 }
 
 export interface AppliedWriter extends AppliedReader {
   /** Notes that this unit executes the transaction, or the last of its steps, or rejects it. */
-  put(
-    subject: string,
-    txid: string,
-    client: number,
-    at: number,
-    rejection?: AppliedRejection,
-  ): Awaitable<void>
+  put(subject: string, txid: string, client: number, at: number, rejection?: AppliedRejection): void
   /** Notes that so many steps of the transaction were executed with this unit. */
-  putSteps(
-    subject: string,
-    txid: string,
-    client: number,
-    at: number,
-    steps: number,
-  ): Awaitable<void>
+  putSteps(subject: string, txid: string, client: number, at: number, steps: number): void
   /** Keeps the keys of a step until they are removed, or the transaction is forgotten. */
-  putKeys(subject: string, txid: string, step: number, keys: readonly string[]): Awaitable<void>
-  removeKeys(subject: string, txid: string): Awaitable<void>
+  putKeys(subject: string, txid: string, step: number, keys: readonly string[]): void
+  removeKeys(subject: string, txid: string): void
   /** Forgets the transactions of a client from before this time, ms, except those that are named. */
-  prune(client: number, before: number, kept: ReadonlySet<string>): Awaitable<void>
+  prune(client: number, before: number, kept: ReadonlySet<string>): void
 }
 
 /** The order of operations: no two have the same. */
@@ -149,14 +136,14 @@ export interface CriteriaOperationReader {
     realm: RealmRef,
     revision: number,
     limit: number,
-  ): Awaitable<readonly CriteriaOperation[]>
+  ): readonly CriteriaOperation[]
   /** Those of one user. */
   ofUser(
     table: number,
     subject: string,
     revision: number,
     limit: number,
-  ): Awaitable<readonly CriteriaOperation[]>
+  ): readonly CriteriaOperation[]
 }
 
 export interface CriteriaOperationWriter extends CriteriaOperationReader {
@@ -169,5 +156,5 @@ export interface CriteriaOperationWriter extends CriteriaOperationReader {
     operation: Omit<CriteriaOperation, keyof OperationPlace>,
     at: number,
     most: number,
-  ): Awaitable<OperationPlace>
+  ): OperationPlace
 }

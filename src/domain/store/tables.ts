@@ -1,6 +1,5 @@
 import type { KeyRule } from '../value/key'
 import type { Index } from '../value/schema'
-import type { Awaitable } from './records'
 
 export type IndexState = 'building' | 'ready'
 
@@ -61,15 +60,15 @@ export type TableDeclaration = Omit<Table, 'number' | 'indexes' | 'builtIn'> & {
 }
 
 export interface TableReader {
-  find(name: string): Awaitable<Table | undefined>
+  find(name: string): Table | undefined
   /** All tables, hidden ones too, in the order they were declared. */
-  list(): Awaitable<readonly Table[]>
-  isSealed(): Awaitable<boolean>
+  list(): readonly Table[]
+  isSealed(): boolean
 }
 
 export interface TableWriter extends TableReader {
   /** Creates the table, or replaces the declaration of the one with the same name. */
-  put(declaration: TableDeclaration): Awaitable<Table>
-  setIndexState(index: number, state: IndexState): Awaitable<void>
-  seal(sealed: boolean): Awaitable<void>
+  put(declaration: TableDeclaration): Table
+  setIndexState(index: number, state: IndexState): void
+  seal(sealed: boolean): void
 }

@@ -1,6 +1,5 @@
 import { foldEmail } from '../value/email'
 import { foldText } from '../value/fold'
-import type { Awaitable } from './records'
 
 /** A user of the database (spec.md §2.3). Times in ms since the epoch. */
 export interface UserFields {
@@ -75,28 +74,28 @@ export interface UserPage {
 }
 
 export interface UserReader {
-  find(id: string): Awaitable<User | undefined>
+  find(id: string): User | undefined
   /**
    * Up to `limit` users with this address, in its stored form, in the order of creation; whose id
    * it is need not be among them.
    */
-  ofEmail(email: string, limit: number): Awaitable<User[]>
+  ofEmail(email: string, limit: number): User[]
   /** One page: in the order that is asked for, then in that of creation. */
-  list(query: UserQuery): Awaitable<UserPage>
+  list(query: UserQuery): UserPage
   /** How many users pass the filter; counting ends at `most`. */
-  count(filter: UserFilter, most: number): Awaitable<number>
+  count(filter: UserFilter, most: number): number
 }
 
 export interface UserWriter extends UserReader {
   /** Writes a user, who gets a new incarnation when there is none with this id. */
-  put(user: UserFields): Awaitable<User>
+  put(user: UserFields): User
   /**
    * Records a login at `at`, ms, of the user with this id, unless a later one is known. One later than
    * `now` is of a clock that was wrong. It changes no permission.
    */
-  noteLogin(id: string, at: number, now: number): Awaitable<void>
+  noteLogin(id: string, at: number, now: number): void
   /** False when there was none. */
-  remove(id: string): Awaitable<boolean>
+  remove(id: string): boolean
 }
 
 /** The texts by which users are found, searched and sorted, besides their columns. */

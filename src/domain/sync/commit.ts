@@ -1,3 +1,4 @@
+import type { WriteTx } from '../store/store'
 import { putObjects, removeObjects } from '../object/discard'
 import { formatStamps, stampReplacement } from '../object/stamps'
 import { replacementOf, stored, storedTraces, tracesOf } from '../object/traces'
@@ -84,20 +85,22 @@ async function guarded(
   run: Execution,
   rows: readonly Row[],
   change: () => Promise<void>,
-  position = 0,
 ): Promise<void> {
-  const row = rows[position]
-  if (row === undefined) return change()
-  const next = async () => {
-    // Thousands of rows would be as many calls inside each other.
+  const checks: { readonly row: Row; readonly check: (tx: WriteTx) => void }[] = []
+  for (const row of rows) {
+    const realm = row.before?.realm ?? (await namedRealm(run, row))
+    const writing = writingOf(run, row.table)
+    const rules = rulesOf(writing.rulesByTable, row.table)
+    if (rules === undefined || realm === undefined) continue
+    const check = await named(row, () => rules.guard(writing, realm, row.before))
+    if (check !== undefined) checks.push({ row, check })
     await run.tx.breathe()
-    return guarded(run, rows, change, position + 1)
   }
-  const realm = row.before?.realm ?? (await namedRealm(run, row))
-  const writing = writingOf(run, row.table)
-  const rules = rulesOf(writing.rulesByTable, row.table)
-  if (rules === undefined || realm === undefined) return next()
-  return named(row, () => rules.guard(writing, realm, row.before, next))
+  await change()
+  for (const { row, check } of checks.toReversed()) {
+    await named(row, () => check(run.tx))
+    await run.tx.breathe()
+  }
 }
 
 async function namedRealm({ tx }: Execution, { state }: Row): Promise<RealmRef | undefined> {

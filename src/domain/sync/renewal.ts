@@ -39,22 +39,22 @@ function isPut(type: string): boolean {
  * Adds the realms that a transaction has made to the remembered rights of its actor. Without that all of them
  * would be loaded again, and a user may be in thousands of realms.
  */
-export async function renewRights(run: Execution, { access, visibility }: Rights): Promise<void> {
+export function renewRights(run: Execution, { access, visibility }: Rights): void {
   const { tx, newRealms, push } = run
   if (access === undefined || newRealms.size === 0) return
-  const own = await tx.realms.find(push.actor.subject)
+  const own = tx.realms.find(push.actor.subject)
   if ((own?.ref ?? null) !== access.value.ownRealm) return
   const rows = [...run.overlay.rows()].filter(({ table, isTouched }) => table.builtIn && isTouched)
   // Other rows may change the rights of the actor in any way.
   if (!rows.every((row) => isIn(newRealms, row))) return
   const realms = [...newRealms.values()]
   const renewed = unitAccess(access.value)
-  await access.keep(async () => {
-    for (const { ref } of realms) await followRealm(tx, renewed, ref)
+  access.keep(() => {
+    for (const { ref } of realms) followRealm(tx, renewed, ref)
     return renewed
   })
   if (visibility === undefined || !realms.every(({ ref }) => renewed.realmRefs.has(ref))) return
-  await visibility.keep(() => withRealms(tx, visibility.value, renewed, realms))
+  visibility.keep(() => withRealms(tx, visibility.value, renewed, realms))
 }
 
 function isIn(newRealms: Execution['newRealms'], { before, state }: Row): boolean {

@@ -37,17 +37,17 @@ export function visibilityName({ subject, email }: Pick<Actor, 'subject' | 'emai
 }
 
 /** The visibility of an actor who has come into these realms, which are new, and into nothing else. */
-export async function withRealms(
+export function withRealms(
   tx: ReadTx,
   earlier: Visibility,
   access: Access,
   added: readonly Realm[],
-): Promise<Visibility> {
+): Visibility {
   const births = new Map(earlier.births)
   const refs = new Map(earlier.refs)
   let { newestBirth } = earlier
   for (const { id, ref } of added) {
-    const born = await tx.realms.bornAt(ref)
+    const born = tx.realms.bornAt(ref)
     refs.set(id, ref)
     births.set(ref, born)
     newestBirth = Math.max(newestBirth, born)
@@ -64,19 +64,19 @@ export async function withRealms(
   }
 }
 
-async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
-  const access = await accessOf(tx, actor)
+function loadVisibility(tx: ReadTx, actor: Actor): Visibility {
+  const access = accessOf(tx, actor)
   const refs = new Map<string, RealmRef>()
   const realms = new Set(actor.subject === null ? [] : [actor.subject])
   const inviteRealms = new Set<string>()
   for (const ref of access.realmRefs) {
-    const realm = await tx.realms.findByRef(ref)
+    const realm = tx.realms.findByRef(ref)
     if (realm === undefined) continue
     refs.set(realm.id, ref)
     realms.add(realm.id)
   }
   for (const ref of access.pending.keys()) {
-    const realm = await tx.realms.findByRef(ref)
+    const realm = tx.realms.findByRef(ref)
     if (realm === undefined || realms.has(realm.id)) continue
     refs.set(realm.id, ref)
     inviteRealms.add(realm.id)
@@ -84,7 +84,7 @@ async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
   const births = new Map<RealmRef, number>()
   let newestBirth = 0
   for (const ref of refs.values()) {
-    const born = await tx.realms.bornAt(ref)
+    const born = tx.realms.bornAt(ref)
     births.set(ref, born)
     newestBirth = Math.max(newestBirth, born)
   }

@@ -31,15 +31,11 @@ const IMPORTER: Actor = {
  * Applies entries that were found good, in their order; the contents of blobs are kept meanwhile.
  * `now` in ms. Throws `CONFLICT` for a blob whose id was taken since.
  */
-export async function applyEntries(
-  tx: WriteTx,
-  entries: readonly Entry[],
-  now: number,
-): Promise<void> {
+export function applyEntries(tx: WriteTx, entries: readonly Entry[], now: number): void {
   for (const run of runsOf(entries)) {
-    if ('users' in run) await applyUsers(tx, run.users, now)
-    else if ('blobs' in run) await applyBlobs(tx, run.blobs)
-    else await applyObjects(tx, run, now)
+    if ('users' in run) applyUsers(tx, run.users, now)
+    else if ('blobs' in run) applyBlobs(tx, run.blobs)
+    else applyObjects(tx, run, now)
   }
 }
 
@@ -75,25 +71,25 @@ function runsOf(entries: readonly Entry[]): Run[] {
   return runs
 }
 
-async function applyBlobs(tx: WriteTx, entries: readonly BlobEntry[]): Promise<void> {
+function applyBlobs(tx: WriteTx, entries: readonly BlobEntry[]): void {
   for (const { blob, uploaders } of entries) {
-    const known = await tx.blobs.find(blob.id)
+    const known = tx.blobs.find(blob.id)
     if (known !== undefined) requireSameBytes(known, blob)
-    if (uploaders.length === 0) await tx.blobs.put(known ?? blob, null)
+    if (uploaders.length === 0) tx.blobs.put(known ?? blob, null)
     for (const user of uploaders) {
-      await tx.blobs.put(known ?? blob, (await tx.realms.ensure(user)).ref)
+      tx.blobs.put(known ?? blob, tx.realms.ensure(user).ref)
     }
   }
 }
 
-async function applyUsers(tx: WriteTx, entries: readonly UserEntry[], now: number): Promise<void> {
+function applyUsers(tx: WriteTx, entries: readonly UserEntry[], now: number): void {
   for (const { user: id, data: given } of entries) {
     if (given === null) {
-      if ((await tx.users.find(id)) !== undefined) await removeUser(tx, id, now)
+      if (tx.users.find(id) !== undefined) removeUser(tx, id, now)
       continue
     }
     const data = Object.keys(given).length === 0 ? null : given
-    const known = await tx.users.find(id)
+    const known = tx.users.find(id)
     const fresh = {
       created: now,
       lastLogin: null,
@@ -101,17 +97,17 @@ async function applyUsers(tx: WriteTx, entries: readonly UserEntry[], now: numbe
       evalUntil: null,
       deactivated: null,
     }
-    await tx.users.put({ ...fresh, ...known, id, type: 'demo', updated: now, data })
+    tx.users.put({ ...fresh, ...known, id, type: 'demo', updated: now, data })
   }
 }
 
-async function applyObjects(tx: WriteTx, run: ObjectRun, now: number): Promise<void> {
-  const table = await tx.tables.find(run.table)
+function applyObjects(tx: WriteTx, run: ObjectRun, now: number): void {
+  const table = tx.tables.find(run.table)
   // A table that was found stays, though it may be hidden by now.
   if (table === undefined) throw new Error(`the table ${run.table} is gone`)
-  const writing = await writingOf(tx, table, now)
-  if (run.isRemoval) await removeAll(writing, run.objects)
-  else await putAll(writing, run.objects)
+  const writing = writingOf(tx, table, now)
+  if (run.isRemoval) removeAll(writing, run.objects)
+  else putAll(writing, run.objects)
 }
 
 /** Whether an import of the entry can leave a realm without the row of its owner. */
@@ -123,17 +119,13 @@ export function changesOwners(entry: Entry): boolean {
  * Gives owners of realms their rows once all entries are applied: some of the realms, from `after`
  * on. Resolves to where to go on, undefined at the end. `now` in ms.
  */
-export async function applyOwners(
-  tx: WriteTx,
-  after: number,
-  now: number,
-): Promise<number | undefined> {
-  const table = await tx.tables.find('members')
-  return table && ensureOwnerRows(await writingOf(tx, table, now), after)
+export function applyOwners(tx: WriteTx, after: number, now: number): number | undefined {
+  const table = tx.tables.find('members')
+  return table && ensureOwnerRows(writingOf(tx, table, now), after)
 }
 
 /** An import, or a clearing, writes with every right. */
-export async function writingOf(tx: WriteTx, table: Table, now: number): Promise<Writing> {
+export function writingOf(tx: WriteTx, table: Table, now: number): Writing {
   return {
     tx,
     actor: IMPORTER,
@@ -141,13 +133,13 @@ export async function writingOf(tx: WriteTx, table: Table, now: number): Promise
     isGlobal: true,
     view: 'all',
     table,
-    access: await accessOf(tx, IMPORTER),
+    access: accessOf(tx, IMPORTER),
     now,
     rulesByTable: IMPORT_RULES,
   }
 }
 
-async function putAll(writing: Writing, entries: readonly ObjectEntry[]): Promise<void> {
+function putAll(writing: Writing, entries: readonly ObjectEntry[]): void {
   const { table } = writing
   const drafts = entries.flatMap((entry) =>
     entry.data === null ? [] : [draftOfEntry(table, entry, entry.data)],
@@ -155,19 +147,19 @@ async function putAll(writing: Writing, entries: readonly ObjectEntry[]): Promis
   // A realm may come later in the file than its objects.
   if (table.name !== 'realms') {
     for (const id of new Set(drafts.map(({ realmId }) => realmId))) {
-      if (id !== undefined) await writing.tx.realms.ensure(id)
+      if (id !== undefined) writing.tx.realms.ensure(id)
     }
   }
-  await putDrafts(writing, drafts)
+  putDrafts(writing, drafts)
 }
 
 /** Deletes the objects that exist in the realm that the file names. */
-async function removeAll(writing: Writing, entries: readonly ObjectEntry[]): Promise<void> {
+function removeAll(writing: Writing, entries: readonly ObjectEntry[]): void {
   const { tx, table } = writing
   for (const entry of entries) {
-    const previous = await tx.objects.find(table, keyOfEntry(table, entry))
+    const previous = tx.objects.find(table, keyOfEntry(table, entry))
     if (previous === undefined) continue
-    const realm = await tx.realms.findByRef(previous.realm)
-    if (realm?.id === realmIdOf(entry.realm ?? '')) await removeStored(writing, previous)
+    const realm = tx.realms.findByRef(previous.realm)
+    if (realm?.id === realmIdOf(entry.realm ?? '')) removeStored(writing, previous)
   }
 }

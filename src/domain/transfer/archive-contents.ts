@@ -38,7 +38,7 @@ export interface ContentLoader extends AsyncDisposable {
   /** Keeps the loaded contents if `record` records their places; otherwise, or when it throws, they are removed. */
   keep<T>(record: () => Promise<T>): Promise<T>
   /** Records where the contents of these blobs, which are stored, are. Throws `BUSY` when one was collected meanwhile. */
-  place(tx: WriteTx, blobs: readonly BlobEntry[]): Promise<void>
+  place(tx: WriteTx, blobs: readonly BlobEntry[]): void
 }
 
 export function createContentLoader({ database, contents }: TransferContext): ContentLoader {
@@ -89,12 +89,12 @@ export function createContentLoader({ database, contents }: TransferContext): Co
       }
     },
 
-    async place(tx, blobs) {
+    place(tx, blobs) {
       isPlaced = true
       for (const { blob } of blobs) {
-        const place = loaded.get(blob.hash)?.place ?? (await tx.blobs.placeOf(blob.hash))
+        const place = loaded.get(blob.hash)?.place ?? tx.blobs.placeOf(blob.hash)
         if (place === undefined) throw contentsGone()
-        await tx.blobs.placeContent(blob.hash, place)
+        tx.blobs.placeContent(blob.hash, place)
       }
     },
 

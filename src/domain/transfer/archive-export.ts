@@ -119,12 +119,12 @@ async function* readBlobs({ database }: TransferContext): AsyncGenerator<BlobFac
   let last: Blob | undefined
   for (;;) {
     const after: Blob | undefined = last
-    const found = await database.read(async (tx) => {
+    const found = await database.read((tx) => {
       const facts: BlobFacts[] = []
-      for (const blob of await tx.blobs.byContent(after, CHUNK)) {
+      for (const blob of tx.blobs.byContent(after, CHUNK)) {
         const uploaders: string[] = []
-        for (const ref of await tx.blobs.uploaders(blob.id)) {
-          const realm = await tx.realms.findByRef(ref)
+        for (const ref of tx.blobs.uploaders(blob.id)) {
+          const realm = tx.realms.findByRef(ref)
           if (realm !== undefined) uploaders.push(realm.id)
         }
         facts.push({ blob, uploaders: uploaders.toSorted() })
@@ -204,7 +204,7 @@ export interface BlobCensus {
   add(piece: ExportPiece): void
   has(id: string): boolean
   /** The number of blobs in the database; referenced ones may have been collected. */
-  count(tx: ReadTx): Promise<number>
+  count(tx: ReadTx): number
 }
 
 export function createBlobCensus(selection: Selection): BlobCensus {
@@ -212,7 +212,7 @@ export function createBlobCensus(selection: Selection): BlobCensus {
     return {
       add() {},
       has: () => true,
-      count: async (tx) => (await tx.blobs.usage(null)).blobs,
+      count: (tx) => tx.blobs.usage(null).blobs,
     }
   }
   const ids = new Set<string>()
@@ -223,9 +223,9 @@ export function createBlobCensus(selection: Selection): BlobCensus {
       }
     },
     has: (id) => ids.has(id),
-    async count(tx) {
+    count(tx) {
       let count = 0
-      for (const id of ids) if ((await tx.blobs.find(id)) !== undefined) count += 1
+      for (const id of ids) if (tx.blobs.find(id) !== undefined) count += 1
       return count
     },
   }

@@ -35,14 +35,14 @@ export async function clearRealm(database: Database, id: string, now: number): P
   return removed
 }
 
-async function contentsOf(tx: ReadTx, id: string) {
-  const realm = await tx.realms.find(id)
+function contentsOf(tx: ReadTx, id: string) {
+  const realm = tx.realms.find(id)
   if (realm === undefined) {
     throw new SatchelError('UNKNOWN_REALM', `There is no realm ${quoted(id)}`)
   }
   const tables: Table[] = []
-  for (const table of await tx.tables.list()) {
-    const { size } = await tx.objects.realmsWith(table, new Set([realm.ref]))
+  for (const table of tx.tables.list()) {
+    const { size } = tx.objects.realmsWith(table, new Set([realm.ref]))
     if (size > 0 && !KEPT.has(table.name)) tables.push(table)
   }
   return { realm: realm.ref, tables }
@@ -70,72 +70,62 @@ async function clear(
 /** Objects that are deleted at once. */
 const BATCH = { rows: 50, bytes: 1024 * 1024 }
 
-async function clearSome(
+function clearSome(
   tx: WriteTx,
   table: Table,
   realm: RealmRef | null,
   from: number,
   now: number,
-): Promise<{ removed: number; next: number | undefined }> {
+): { removed: number; next: number | undefined } {
   const end = performance.now() + UNIT_MS
   let removed = 0
   let next: number | undefined = from
   while (next !== undefined && performance.now() < end) {
-    const found = await keysAfter(tx, table, next, realm)
-    if (found.keys.length > 0) removed += await removeAll(tx, table, found.keys, now)
+    const found = keysAfter(tx, table, next, realm)
+    if (found.keys.length > 0) removed += removeAll(tx, table, found.keys, now)
     next = found.next
   }
   return { removed, next }
 }
 
-async function keysAfter(tx: WriteTx, table: Table, after: number, realm: RealmRef | null) {
-  const read = async () => {
-    if (realm === null) return await tx.objects.scan(table, after, BATCH)
+function keysAfter(tx: WriteTx, table: Table, after: number, realm: RealmRef | null) {
+  const read = () => {
+    if (realm === null) return tx.objects.scan(table, after, BATCH)
     const realms = new Set([realm])
-    const positions = await tx.objects.locate(table, after, { realms }, BATCH.rows)
-    const { rows, next } = await tx.objects.load(table, positions, BATCH)
+    const positions = tx.objects.locate(table, after, { realms }, BATCH.rows)
+    const { rows, next } = tx.objects.load(table, positions, BATCH)
     const isMore = positions.length === BATCH.rows
     return { rows, next: next ?? (isMore ? positions.at(-1) : undefined) }
   }
-  const { rows, next } = await read()
+  const { rows, next } = read()
   const keys = rows
     .filter(({ isDamaged }) => isDamaged !== true)
     .flatMap(({ value }) => keyOf(table, parseStored(value)) ?? [])
   return { keys, next }
 }
 
-async function removeAll(
-  tx: WriteTx,
-  table: Table,
-  keys: readonly string[],
-  now: number,
-): Promise<number> {
-  const found = [...(await tx.objects.findMany(table, keys)).values()]
+function removeAll(tx: WriteTx, table: Table, keys: readonly string[], now: number): number {
+  const found = [...tx.objects.findMany(table, keys).values()]
   if (!table.builtIn) {
     const removals: ObjectRemoval[] = []
     for (const previous of found) {
-      removals.push({ previous, ...(await tracesBefore(tx, table, previous)) })
+      removals.push({ previous, ...tracesBefore(table, previous) })
     }
-    await removeObjects(tx, table, removals, now)
+    removeObjects(tx, table, removals, now)
     return removals.length
   }
   let removed = 0
-  for (const previous of found) if (await removeRow(tx, table, previous, now)) removed += 1
+  for (const previous of found) if (removeRow(tx, table, previous, now)) removed += 1
   return removed
 }
 
 /** False for the member row of an owner, which stays while they own the realm. */
-async function removeRow(
-  tx: WriteTx,
-  table: Table,
-  previous: TimedObject,
-  now: number,
-): Promise<boolean> {
+function removeRow(tx: WriteTx, table: Table, previous: TimedObject, now: number): boolean {
   try {
     const { userId } = parseStored(previous.value)
-    await tx.attempt(async () => {
-      await removeStored(await writingOf(tx, table, now), previous)
-      if (typeof userId === 'string') await requireOwnerRow(tx, previous.realm, userId)
+    tx.attempt(() => {
+      removeStored(writingOf(tx, table, now), previous)
+      if (typeof userId === 'string') requireOwnerRow(tx, previous.realm, userId)
     })
     return true
   } catch (error) {

@@ -4,7 +4,6 @@ import { type ErrorCode, SatchelError, quoted } from '../value/error'
 import { JSON_LIMITS, type JsonLimits, parseJson } from '../json/scan'
 import { scanInSlices, SLICE } from '../json/slices'
 import { stringifyInSlices } from '../json/stringify'
-import type { Awaitable } from '../store/records'
 import { nextTurn } from '../value/turn'
 import type { Position } from '../value/position'
 import { type WireObject, getOwn, isRecord, requireWireObject, setOwn } from '../value/value'
@@ -13,7 +12,6 @@ import { ROW_RULES } from '../rows/row-rules'
 import { type Draft, draftOf } from '../object/draft'
 import { compoundKey } from '../value/key'
 import { requirePrivatePlace } from '../object/placement'
-import { LARGE } from '../object/traces'
 import type { Table } from '../store/tables'
 import { requireUserId } from '../value/user-id'
 
@@ -79,6 +77,9 @@ export function requireData(value: unknown, place: string): WireObject | null {
   return inPlace(place, () => requireWireObject(value, ''))
 }
 
+/** Longer texts are parsed in slices. */
+export const LARGE = 1024 * 1024
+
 /**
  * Parses JSON of the file that begins at `start`; a long text in slices, between which others get a turn.
  * Throws `INVALID_REQUEST` with line and column, or `UNPROCESSABLE` naming the place when there is too
@@ -90,7 +91,7 @@ export function parsePart(
   place: string,
   limits: JsonLimits,
   name = FILE,
-): Awaitable<unknown> {
+): unknown {
   const source = { name, start }
   const refuse = (error: unknown): never => {
     const isPlaced = error instanceof SatchelError && error.code === 'INVALID_REQUEST'

@@ -70,23 +70,21 @@ export interface ExportHead {
  * `UNKNOWN_TABLE`.
  */
 export function readHead(database: Database, selection: Selection): Promise<ExportHead> {
-  return database.read(async (tx) => {
+  return database.read((tx) => {
     const tables =
-      selection.table === null
-        ? inOrder(await tx.tables.list())
-        : [await requireTable(tx, selection.table)]
+      selection.table === null ? inOrder(tx.tables.list()) : [requireTable(tx, selection.table)]
     const declared = tables.filter((table) => !isAsMade(table))
-    const realm = selection.realm === null ? undefined : await tx.realms.find(selection.realm)
+    const realm = selection.realm === null ? undefined : tx.realms.find(selection.realm)
     return {
       schema: Object.fromEntries(declared.map(({ name, stores }) => [name, stores])),
       idPrefixes: Object.fromEntries(
         declared.flatMap(({ name, generated, idPrefix }) => (generated ? [[name, idPrefix]] : [])),
       ),
-      sealed: await tx.tables.isSealed(),
+      sealed: tx.tables.isSealed(),
       demoUsers: isPart(selection)
         ? null
         : Object.fromEntries(
-            (await listEveryUser(tx, { type: 'demo' }))
+            listEveryUser(tx, { type: 'demo' })
               .filter(({ id }) => id.endsWith('@demo.local'))
               .map(({ id, data }) => [id, data ?? {}]),
           ),

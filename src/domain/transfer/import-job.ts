@@ -32,8 +32,8 @@ export async function cancelImport(
   { database, scratch }: Pick<TransferContext, 'database' | 'scratch'>,
   id: string,
 ): Promise<Job> {
-  const job = await database.write(async (tx) => {
-    const found = await tx.jobs.find(id)
+  const job = await database.write((tx) => {
+    const found = tx.jobs.find(id)
     if (found === undefined) {
       throw new SatchelError('INVALID_REQUEST', `There is no job ${quoted(id)}: it may have ended`)
     }
@@ -41,9 +41,9 @@ export async function cancelImport(
       throw new SatchelError('CONFLICT', 'Only imports can be cancelled: other jobs must end')
     }
     // A command that waits for the import reads why it stopped, and removes the job.
-    const rest = await discardStaged(database, tx, found)
-    if (found.failure === null) await tx.jobs.put({ ...rest, failure: 'it was cancelled' })
-    else await tx.jobs.remove(id)
+    const rest = discardStaged(database, tx, found)
+    if (found.failure === null) tx.jobs.put({ ...rest, failure: 'it was cancelled' })
+    else tx.jobs.remove(id)
     return found
   })
   await removeFiles(scratch, job)
@@ -136,11 +136,11 @@ export async function watchImports(database: Database): Promise<ImportCensus> {
 }
 
 /** The id and the result of an import that is under way. */
-export async function findImport(
+export function findImport(
   tx: ReadTx,
   digest: string,
-): Promise<Pick<ImportUnderWay, 'job' | 'result'> | undefined> {
-  const jobs = await tx.jobs.list()
+): Pick<ImportUnderWay, 'job' | 'result'> | undefined {
+  const jobs = tx.jobs.list()
   const found = jobs.filter(isUnderWay).find(({ state }) => state['digest'] === digest)
   return found && { job: found.id, result: followed(found.id, found.state['result']) }
 }
@@ -168,10 +168,10 @@ export async function untilImported(
     await (signal === undefined ? ended : Promise.race([ended, untilAborted(signal)]))
   } catch (error) {
     if (signal?.aborted === true) throw error
-    const job = await database.write(async (tx) => {
-      const found = await tx.jobs.find(underWay.job)
-      if (found !== undefined) await discardStaged(database, tx, found)
-      await tx.jobs.remove(underWay.job)
+    const job = await database.write((tx) => {
+      const found = tx.jobs.find(underWay.job)
+      if (found !== undefined) discardStaged(database, tx, found)
+      tx.jobs.remove(underWay.job)
       return found
     })
     if (job !== undefined) await removeFiles(scratch, job)
@@ -187,8 +187,8 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   return promise
 }
 
-/** How long a unit takes on more entries, ms: other writers wait for little more than that. */
-const UNIT_MS = 2
+/** Entries that one unit applies, unless it reads fewer at once: other writers wait for it. */
+const MOST_ENTRIES = 256
 
 /**
  * Applies some entries and advances the job in the same unit, so that after any end of the process,
@@ -226,10 +226,10 @@ async function applyBlobs(
   await using loader = createContentLoader(context)
   await loader.load(archive, blobs)
   return await loader.keep(() =>
-    continueJob(database, job.id, async (tx, current) => {
+    continueJob(database, job.id, (tx, current) => {
       if (offsetOf(current) !== offsetOf(job)) return current
-      await applyEntries(tx, blobs, current.created)
-      await loader.place(tx, blobs)
+      applyEntries(tx, blobs, current.created)
+      loader.place(tx, blobs)
       return moved(current, next, blobs.length, bytesOf(blobs))
     }),
   )
@@ -240,20 +240,11 @@ async function applyOthers(
   { id }: Job,
   spool: Spool,
 ): ReturnType<JobStep> {
-  return continueJob(database, id, async (tx, job) => {
-    if (job.state['staged'] !== undefined) return await applyStaged(database, tx, job)
-    const end = performance.now() + UNIT_MS
-    let offset = offsetOf(job)
-    let rows = 0
-    while (offset < spool.size && (rows === 0 || !spool.isLonger(offset, FEW_BYTES))) {
-      const { entries, next } = spool.read(offset)
-      await applyEntries(tx, entries, job.created)
-      offset = next
-      rows += entries.length
-      if (performance.now() >= end) break
-      await tx.breathe()
-    }
-    return moved(job, offset, rows, 0)
+  return continueJob(database, id, (tx, job) => {
+    if (job.state['staged'] !== undefined) return applyStaged(database, tx, job)
+    const { entries, next } = spool.read(offsetOf(job), MOST_ENTRIES)
+    applyEntries(tx, entries, job.created)
+    return moved(job, next, entries.length, 0)
   })
 }
 
@@ -265,24 +256,24 @@ async function applyLong(
 ): ReturnType<JobStep> {
   const { entry, next } = await spool.readLong(offsetOf(job))
   const draft = await largeDraft(database, entry)
-  return continueJob(database, job.id, async (tx, current) => {
+  return continueJob(database, job.id, (tx, current) => {
     if (offsetOf(current) !== offsetOf(job)) return current
-    if (draft !== undefined) return await stageObject(database, tx, current, draft, next)
-    await applyEntries(tx, [entry], current.created)
+    if (draft !== undefined) return stageObject(database, tx, current, draft, next)
+    applyEntries(tx, [entry], current.created)
     return moved(current, next, 1, 0)
   })
 }
 
-async function applyStaged(database: Database, tx: WriteTx, job: Job): Promise<Job> {
-  const result = await continueStaged(database, tx, job)
+function applyStaged(database: Database, tx: WriteTx, job: Job): Job {
+  const result = continueStaged(database, tx, job)
   if (typeof result !== 'number') return result
   const { staged: _, ...state } = job.state
   return moved({ ...job, state }, result, 1, 0)
 }
 
 function addOwners({ database }: TransferContext, { id }: Job): ReturnType<JobStep> {
-  return continueJob(database, id, async (tx, job) => {
-    const next = await applyOwners(tx, Number(job.state['owners']), job.created)
+  return continueJob(database, id, (tx, job) => {
+    const next = applyOwners(tx, Number(job.state['owners']), job.created)
     return { ...job, state: { ...job.state, owners: next ?? null } }
   })
 }

@@ -196,9 +196,9 @@ async function declareUnknown(
   declared: Declared,
   keys: KeyGuesses,
 ): Promise<void> {
-  const { isSealed, known } = await database.read(async (tx) => ({
-    isSealed: await tx.tables.isSealed(),
-    known: new Set((await tx.tables.list()).map(({ name }) => name)),
+  const { isSealed, known } = await database.read((tx) => ({
+    isSealed: tx.tables.isSealed(),
+    known: new Set(tx.tables.list().map(({ name }) => name)),
   }))
   if (isSealed) return
   for (const [table, properties] of keys) {
@@ -264,20 +264,22 @@ async function applyAtOnce(context: TransferContext, name: string, plan: Plan): 
     }
   }
   await contents.keep(() =>
-    context.database.write(
-      async (tx) => {
-        await declare(tx, declared, now)
+    context.database.writeSteps(
+      async (step) => {
+        await step((tx) => declare(tx, declared, now))
         for (let offset = 0; offset < spool.size;) {
           const { entries, next } = spool.read(offset)
-          await applyEntries(tx, entries, now)
+          await step((tx) => applyEntries(tx, entries, now))
           signal?.throwIfAborted()
           progress(done + next, size)
-          await tx.breathe()
           offset = next
         }
-        for (const blobs of blobsOf(spool)) await contents.place(tx, blobs)
+        for (const blobs of blobsOf(spool)) await step((tx) => contents.place(tx, blobs))
         let after = hasOwners ? 0 : undefined
-        while (after !== undefined) after = await applyOwners(tx, after, now)
+        while (after !== undefined) {
+          const from = after
+          after = await step((tx) => applyOwners(tx, from, now))
+        }
       },
       { isUnbounded: true },
     ),
@@ -298,12 +300,12 @@ async function startImport(
   const place = { file: plan.name, row: 0, rows: plan.rows }
   const owners = hasOwners ? { owners: 0 } : {}
   const state = { ...files, ...place, offset: 0, ...owners, digest, result }
-  const begun = await database.write(async (tx) => {
+  const begun = await database.write((tx) => {
     signal?.throwIfAborted()
-    const same = await findImport(tx, digest)
+    const same = findImport(tx, digest)
     if (same !== undefined) return same
-    await declare(tx, declared, now)
-    const { id } = await startJob(tx, 'import', state, now, size)
+    declare(tx, declared, now)
+    const { id } = startJob(tx, 'import', state, now, size)
     return { job: id, result }
   })
   if (begun.result.followed === null) {
@@ -334,10 +336,10 @@ export function addDeclaration(declared: Declared, declaration: Declaration): vo
 }
 
 /** Throws `CONFLICT` or `UNPROCESSABLE`. `now` in ms. */
-export async function declare(tx: WriteTx, declared: Declared, now: number): Promise<void> {
+export function declare(tx: WriteTx, declared: Declared, now: number): void {
   const { schemas, idPrefixes, sealed } = declared
-  await declareTables(tx, schemas, now, idPrefixes)
-  if (sealed !== undefined) await tx.tables.seal(sealed)
+  declareTables(tx, schemas, now, idPrefixes)
+  if (sealed !== undefined) tx.tables.seal(sealed)
 }
 
 /** The tables by name as they will be: they are declared, looked at, and that is taken back. */
@@ -349,9 +351,9 @@ export async function rehearse(
   const rehearsal = new Error('a rehearsal, taken back')
   let tables: readonly Table[] = []
   try {
-    await database.write(async (tx) => {
-      await declare(tx, declared, now)
-      tables = await tx.tables.list()
+    await database.write((tx) => {
+      declare(tx, declared, now)
+      tables = tx.tables.list()
       throw rehearsal
     })
   } catch (error) {

@@ -5,6 +5,7 @@ import { nextTurn } from '../value/turn'
 import { requireSameBytes } from './archive-file'
 import {
   type Entry,
+  LARGE,
   type ObjectEntry,
   draftOfEntry,
   draftOfLongEntry,
@@ -14,9 +15,7 @@ import {
   realmIdOf,
   refuseAt,
 } from './entry'
-import { andThen, type Awaitable } from '../store/records'
 import type { Draft } from '../object/draft'
-import { LARGE } from '../object/traces'
 import type { Spool } from './spool'
 import type { Table } from '../store/tables'
 
@@ -57,8 +56,7 @@ export async function inspect(
         continue
       }
       try {
-        const inspecting = inspectEntry(tables, entry, realms, next - offset > LARGE)
-        if (inspecting instanceof Promise) await inspecting
+        await inspectEntry(tables, entry, realms, next - offset > LARGE)
       } catch (error) {
         throw namingPlace(error, entry.place)
       }
@@ -86,20 +84,20 @@ async function readSome(
 async function inspectBlobs(database: Database, entries: readonly Entry[]): Promise<void> {
   const given = entries.flatMap((entry) => ('blob' in entry ? [entry] : []))
   if (given.length === 0) return
-  await database.read(async (tx) => {
+  await database.read((tx) => {
     for (const { place, blob } of given) {
-      const known = await tx.blobs.find(blob.id)
+      const known = tx.blobs.find(blob.id)
       if (known !== undefined) inPlace(place, () => requireSameBytes(known, blob))
     }
   })
 }
 
-function inspectEntry(
+async function inspectEntry(
   tables: ReadonlyMap<string, Table>,
   entry: ObjectEntry,
   realms: RealmCensus,
   isLong: boolean,
-): Awaitable<void> {
+): Promise<void> {
   const table = requireTable(tables, entry)
   if (entry.data === null) {
     realmIdOf(entry.realm ?? '')
@@ -107,8 +105,10 @@ function inspectEntry(
     if (table.name === 'realms') realms.removed.add(key)
     return
   }
-  const draft = (isLong ? draftOfLongEntry : draftOfEntry)(table, entry, entry.data)
-  return andThen(draft, (made) => countRealm(table, entry, made, realms))
+  const draft = isLong
+    ? await draftOfLongEntry(table, entry, entry.data)
+    : draftOfEntry(table, entry, entry.data)
+  countRealm(table, entry, draft, realms)
 }
 
 function requireTable(tables: ReadonlyMap<string, Table>, entry: ObjectEntry): Table {

@@ -96,8 +96,8 @@ async function* scanTable(
 ): AsyncGenerator<Reading> {
   for (let after: number | undefined = start; after !== undefined;) {
     const from: number = after
-    const reading: Reading = await database.read(async (tx) =>
-      readingOf(tx, table, await tx.objects.scan(table, from, CHUNK, realms)),
+    const reading: Reading = await database.read((tx) =>
+      readingOf(tx, table, tx.objects.scan(table, from, CHUNK, realms)),
     )
     yield reading
     after = reading.next
@@ -114,8 +114,8 @@ async function* loadPositions(
   const isThere = ({ realm, isDamaged }: StoredRow) => isDamaged === true || realms.has(realm)
   for (let rest = positions; rest.length > 0;) {
     const group = rest.subarray(0, CHUNK.rows)
-    const reading = await database.read(async (tx) => {
-      const { rows, next } = await tx.objects.load(table, group, CHUNK)
+    const reading = await database.read((tx) => {
+      const { rows, next } = tx.objects.load(table, group, CHUNK)
       // Some may have moved since they were located.
       return readingOf(tx, table, { rows: rows.filter(isThere), next })
     })
@@ -126,7 +126,7 @@ async function* loadPositions(
   }
 }
 
-async function readingOf(tx: ReadTx, table: Table, chunk: Chunk): Promise<Reading> {
+function readingOf(tx: ReadTx, table: Table, chunk: Chunk): Reading {
   const rows: Row[] = []
   const damaged: DamagedObject[] = []
   for (const row of chunk.rows) {
@@ -135,7 +135,7 @@ async function readingOf(tx: ReadTx, table: Table, chunk: Chunk): Promise<Readin
       continue
     }
     const { seq, realm: ref, value } = row
-    const realm = await tx.realms.findByRef(ref)
+    const realm = tx.realms.findByRef(ref)
     const key = keyOf(table, parseStored(value))
     if (realm !== undefined && key !== undefined) rows.push({ seq, realm: realm.id, key, value })
   }

@@ -3,11 +3,11 @@ import { removeObjects } from '../object/discard'
 import { type Draft, draftOf } from '../object/draft'
 import { place } from '../object/placement'
 import { putDrafts } from '../object/put'
-import { areTooMany, entriesOf, MOST_REMOVED, readStored, tracesOf } from '../object/traces'
+import { areTooMany, entriesOf, MOST_REMOVED, tracesOf } from '../object/traces'
 import type { Job } from '../store/records'
 import type { Database, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
-import type { WireObject } from '../value/value'
+import { parseStored, type WireObject } from '../value/value'
 import { writingOf } from './application'
 import { draftOfLongEntry, type Entry } from './entry'
 
@@ -60,20 +60,20 @@ interface StagedValue {
 }
 
 /** Stores such an object where nobody sees it. `next` is where the spool goes on behind it. */
-export async function stageObject(
+export function stageObject(
   database: Database,
   tx: WriteTx,
   job: Job,
   { table: name, draft }: LargeDraft,
   next: number,
-): Promise<Job> {
-  const table = await requireTable(tx, name)
-  const writing = await writingOf(tx, table, job.created)
-  if (draft.realmId !== undefined) await tx.realms.ensure(draft.realmId)
-  const previous = draft.key === undefined ? undefined : await tx.objects.find(table, draft.key)
-  const { text, object } = (await place(writing, draft, previous)).draft
-  const realm = await tx.realms.createErasing()
-  const position = await tx.objects.stage(table, text, realm, job.created)
+): Job {
+  const table = requireTable(tx, name)
+  const writing = writingOf(tx, table, job.created)
+  if (draft.realmId !== undefined) tx.realms.ensure(draft.realmId)
+  const previous = draft.key === undefined ? undefined : tx.objects.find(table, draft.key)
+  const { text, object } = place(writing, draft, previous).draft
+  const realm = tx.realms.createErasing()
+  const position = tx.objects.stage(table, text, realm, job.created)
   stagedValues.set(database, { job: job.id, position, text, object })
   const staged: Staged = { table: name, realm, position, from: 0, indexes: '', next }
   return { ...job, state: { ...job.state, staged } }
@@ -83,74 +83,65 @@ export async function stageObject(
  * Adds some entries of the staged object; with the last ones it replaces the object under its key and is
  * shown. Resolves to the job with more of it staged, or to the offset in the spool behind it.
  */
-export async function continueStaged(
-  database: Database,
-  tx: WriteTx,
-  job: Job,
-): Promise<Job | number> {
+export function continueStaged(database: Database, tx: WriteTx, job: Job): Job | number {
   const staged = job.state['staged'] as Staged
   const { position, next } = staged
-  const table = await requireTable(tx, staged.table)
+  const table = requireTable(tx, staged.table)
   const known = stagedValues.get(database)
   const isKnown = known?.job === job.id && known.position === position
-  const value = isKnown ? known : await readValue(tx, table, job, position)
+  const value = isKnown ? known : readValue(tx, table, job, position)
   stagedValues.set(database, value)
   const entries = entriesOf(table, value.object)
   // Entries that are there already may be added again.
   const indexes = table.indexes.map(({ number }) => number).join()
   const from = staged.indexes === indexes ? staged.from : 0
   const part = 'part' in entries ? entries.part(from, MOST_REMOVED) : { entries, next: undefined }
-  await tx.objects.addEntries([{ seq: position, entries: part.entries }])
+  tx.objects.addEntries([{ seq: position, entries: part.entries }])
   if (part.next !== undefined) {
     return { ...job, state: { ...job.state, staged: { ...staged, from: part.next, indexes } } }
   }
   stagedValues.delete(database)
-  await show(tx, table, staged, value, job.created)
+  show(tx, table, staged, value, job.created)
   return next
 }
 
-async function readValue(
-  tx: WriteTx,
-  table: Table,
-  { id: job }: Job,
-  position: number,
-): Promise<StagedValue> {
-  const text = await tx.objects.readStaged(table, position)
-  return { job, position, text, object: await readStored(text, tx) }
+function readValue(tx: WriteTx, table: Table, { id: job }: Job, position: number): StagedValue {
+  const text = tx.objects.readStaged(table, position)
+  return { job, position, text, object: parseStored(text) }
 }
 
-async function show(
+function show(
   tx: WriteTx,
   table: Table,
   { realm, position }: Staged,
   { text, object }: StagedValue,
   now: number,
-): Promise<void> {
+): void {
   const draft = draftOf(table, object, undefined, text)
   // It may have been removed while the entries were added.
-  if (draft.realmId !== undefined) await tx.realms.ensure(draft.realmId)
-  const previous = await tx.objects.find(table, draft.key ?? '')
+  if (draft.realmId !== undefined) tx.realms.ensure(draft.realmId)
+  const previous = tx.objects.find(table, draft.key ?? '')
   if (previous?.isDamaged === true) {
     // Its entries are not known, and cannot go in steps.
-    await removeObjects(tx, table, [{ previous, ...tracesOf(table, NOTHING) }], now)
+    removeObjects(tx, table, [{ previous, ...tracesOf(table, NOTHING) }], now)
   }
-  await putDrafts({ ...(await writingOf(tx, table, now)), staged: position }, [draft])
-  await startJob(tx, 'erase', { realm }, now)
+  putDrafts({ ...writingOf(tx, table, now), staged: position }, [draft])
+  startJob(tx, 'erase', { realm }, now)
 }
 
 const NOTHING = { text: '{}', object: {} }
 
 /** Begins the erasure of what an import that ends early has staged; resolves to the job without it. */
-export async function discardStaged(database: Database, tx: WriteTx, job: Job): Promise<Job> {
+export function discardStaged(database: Database, tx: WriteTx, job: Job): Job {
   const { staged, ...state } = job.state
   if (staged === undefined) return job
   stagedValues.delete(database)
-  await startJob(tx, 'erase', { realm: (staged as Staged).realm }, job.created)
+  startJob(tx, 'erase', { realm: (staged as Staged).realm }, job.created)
   return { ...job, state }
 }
 
-async function requireTable(tx: WriteTx, name: string): Promise<Table> {
-  const table = await tx.tables.find(name)
+function requireTable(tx: WriteTx, name: string): Table {
+  const table = tx.tables.find(name)
   // A table that was found stays, though it may be hidden by now.
   if (table === undefined) throw new Error(`the table ${name} is gone`)
   return table

@@ -16,7 +16,6 @@ import type { JsonLimits } from '../json/scan'
 import { type WireObject, getOwn, isRecord } from '../value/value'
 import { parseSchemaIn } from '../json/schema-file'
 import { type JsonPart, splitJson } from '../json/split'
-import type { Awaitable } from '../store/records'
 import { isIdPrefix } from '../value/id'
 import { compoundKey } from '../value/key'
 import { PUBLIC_REALM } from '../store/realms'
@@ -221,7 +220,7 @@ async function sectionItems(part: JsonPart, limits: PartLimits): Promise<readonl
   return [{ place, table, realm, id, data: requireData(await parse(part, limits), place) }]
 }
 
-function parse(part: JsonPart, limits: PartLimits): Awaitable<unknown> {
+function parse(part: JsonPart, limits: PartLimits): unknown {
   return parsePart(part.text, part, quoted(part.path.join('.')), limits)
 }
 

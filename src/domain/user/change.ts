@@ -137,6 +137,9 @@ function isTextIn(data: WireObject, name: string): boolean {
   return value === null || typeof value === 'string'
 }
 
+/** Users that one step of a unit writes. */
+const STEP = 100
+
 /**
  * Creates new users and changes existing ones, all in one unit (spec.md §4.3). Resolves to what
  * they are at its end, in the order of the changes. `now` in ms. The caller has checked the scopes.
@@ -149,29 +152,29 @@ export function writeUsers(
   changes: readonly UserChange[],
   now: number,
 ): Promise<UserJson[]> {
-  return database.write(async (tx) => {
-    await requireWriter(tx, actor, now)
-    const policy = await findPolicy(tx)
-    const usersById = new Map<string, User>()
-    for (const change of changes) {
-      usersById.set(change.id, await writeUser(tx, change, policy, now))
-      await tx.breathe()
-    }
-    return changes.map(({ id }) => showUser(usersById.get(id)!, policy, now))
+  return database.writeSteps(async (step) => {
+    const usersById = new Map<string, UserJson>()
+    let from = 0
+    do {
+      const some = changes.slice(from, from + STEP)
+      const shown = await step((tx) => {
+        requireWriter(tx, actor, now)
+        const policy = findPolicy(tx)
+        return some.map((change) => showUser(writeUser(tx, change, policy, now), policy, now))
+      })
+      for (const user of shown) usersById.set(user.userId, user)
+      from += STEP
+    } while (from < changes.length)
+    return changes.map(({ id }) => usersById.get(id)!)
   })
 }
 
 /** Creates or changes one user. Throws as `writeUsers`. */
-export async function writeUser(
-  tx: WriteTx,
-  change: UserChange,
-  policy: Policy,
-  now: number,
-): Promise<User> {
-  const known = await tx.users.find(change.id)
+export function writeUser(tx: WriteTx, change: UserChange, policy: Policy, now: number): User {
+  const known = tx.users.find(change.id)
   const type = change.type ?? known?.type
   if (type === undefined) throw refuseUser(change.place, 'type', 'is missing: a new user needs one')
-  if (known === undefined) await requireFreeId(tx, change.id)
+  if (known === undefined) requireFreeId(tx, change.id)
   const { validUntil = known?.validUntil ?? null, data = known?.data ?? null } = change
   return tx.users.put({
     id: change.id,

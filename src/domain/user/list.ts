@@ -22,10 +22,10 @@ export function listUsers(
   query: UserQuery,
   now: number,
 ): Promise<UserListJson> {
-  return database.read(async (tx) => {
-    await requireStanding(tx, actor)
-    const policy = await findPolicy(tx)
-    const { users, end } = await tx.users.list(query)
+  return database.read((tx) => {
+    requireStanding(tx, actor)
+    const policy = findPolicy(tx)
+    const { users, end } = tx.users.list(query)
     return {
       data: users.map((user) => showUser(user, policy, now)),
       hasMore: end !== undefined,
@@ -44,20 +44,20 @@ export function getUser(
   id: string,
   now: number,
 ): Promise<UserJson> {
-  return database.read(async (tx) => {
-    await requireStanding(tx, actor)
-    const user = await tx.users.find(id)
+  return database.read((tx) => {
+    requireStanding(tx, actor)
+    const user = tx.users.find(id)
     if (user === undefined) throw unknownUser()
-    return showUser(user, await findPolicy(tx), now)
+    return showUser(user, findPolicy(tx), now)
   })
 }
 
 /** Every user that passes the filter, by user id: where there cannot be many. */
-export async function listEveryUser(tx: ReadTx, filter: UserFilter = {}): Promise<User[]> {
+export function listEveryUser(tx: ReadTx, filter: UserFilter = {}): User[] {
   const users: User[] = []
   let end: UserPosition | undefined
   do {
-    const page = await tx.users.list({
+    const page = tx.users.list({
       ...filter,
       order: 'userId',
       isDescending: false,
@@ -74,9 +74,9 @@ export async function listEveryUser(tx: ReadTx, filter: UserFilter = {}): Promis
  * The users with this address, in its stored form: the one whose id it is, else those whose e-mail
  * it is, where ids are something else (spec.md §2.3); of several two.
  */
-export async function findUsersOfEmail(tx: ReadTx, email: string): Promise<readonly User[]> {
-  const own = await tx.users.find(email)
-  return own === undefined ? await tx.users.ofEmail(email, 2) : [own]
+export function findUsersOfEmail(tx: ReadTx, email: string): readonly User[] {
+  const own = tx.users.find(email)
+  return own === undefined ? tx.users.ofEmail(email, 2) : [own]
 }
 
 export function unknownUser(): SatchelError {

@@ -1,7 +1,6 @@
 import { SatchelError } from '../value/error'
 import type { ReadTx, WriteTx } from '../store/store'
 import { isWebAddress } from '../value/web-address'
-import type { Awaitable } from '../store/records'
 import type { User } from '../store/users'
 import { DAY } from '../value/time'
 
@@ -32,16 +31,16 @@ export interface Verdict {
 }
 
 /** The policy as it is: remembered, because it is asked for at logins. */
-export function findPolicy(tx: ReadTx): Awaitable<Policy> {
-  return tx.remember('policy', async () => {
-    const setting = await tx.settings.find(SETTING)
+export function findPolicy(tx: ReadTx): Policy {
+  return tx.remember('policy', () => {
+    const setting = tx.settings.find(SETTING)
     return { ...DEFAULT, ...setting?.value }
   })
 }
 
 /** Changes the policy; absent properties stay unchanged. Throws `UNPROCESSABLE`. */
-export async function changePolicy(tx: WriteTx, changes: Partial<Policy>): Promise<Policy> {
-  const policy = { ...(await findPolicy(tx)), ...changes }
+export function changePolicy(tx: WriteTx, changes: Partial<Policy>): Policy {
+  const policy = { ...findPolicy(tx), ...changes }
   const { newUsers, evalDays, seats, hookUrl } = policy
   if (!NEW_USERS.includes(newUsers)) {
     throw unprocessable(`New users are one of ${NEW_USERS.join(', ')}`)
@@ -58,7 +57,7 @@ export async function changePolicy(tx: WriteTx, changes: Partial<Policy>): Promi
   if (newUsers === 'webhook' && hookUrl === null) {
     throw unprocessable('A web hook that decides about new users needs an address: --hook-url')
   }
-  await tx.settings.put({ id: SETTING, value: { newUsers, evalDays, seats, hookUrl } })
+  tx.settings.put({ id: SETTING, value: { newUsers, evalDays, seats, hookUrl } })
   return policy
 }
 
@@ -87,19 +86,19 @@ export function rejection(intent?: Intent): SatchelError {
  * The user with the id of this person, created when there is none. `now` in ms. Throws
  * `NO_SEATS_AVAILABLE`, and `BUSY` while an earlier user with this id is still being removed.
  */
-export async function admitUser(
+export function admitUser(
   tx: WriteTx,
   person: Person,
   verdict: { readonly action: 'prod' | 'eval'; readonly data?: User['data'] },
   now: number,
-): Promise<User> {
-  const known = await tx.users.find(person.id)
+): User {
+  const known = tx.users.find(person.id)
   if (known !== undefined) return known
-  const policy = await findPolicy(tx)
+  const policy = findPolicy(tx)
   const type = verdict.action
-  if (type === 'prod') await requireSeat(tx, policy)
-  await requireFreeId(tx, person.id)
-  return await tx.users.put({
+  if (type === 'prod') requireSeat(tx, policy)
+  requireFreeId(tx, person.id)
+  return tx.users.put({
     id: person.id,
     type,
     created: now,
@@ -116,8 +115,8 @@ export async function admitUser(
  * Throws `BUSY` while an earlier user with this id is still leaving realms: those are not this
  * one's.
  */
-export async function requireFreeId(tx: WriteTx, id: string): Promise<void> {
-  const jobs = await tx.jobs.list()
+export function requireFreeId(tx: WriteTx, id: string): void {
+  const jobs = tx.jobs.list()
   if (!jobs.some(({ kind, state }) => kind === 'leave' && state['user'] === id)) return
   throw new SatchelError(
     'BUSY',
@@ -130,9 +129,9 @@ const SETTING = 'policy'
 const DEFAULT: Policy = { newUsers: 'prod', evalDays: 30, seats: null, hookUrl: null }
 const MAX_EVAL_DAYS = 36_500
 
-async function requireSeat(tx: WriteTx, { seats }: Policy): Promise<void> {
+function requireSeat(tx: WriteTx, { seats }: Policy): void {
   if (seats === null) return
-  if ((await tx.users.count({ type: 'prod', active: true }, seats)) < seats) return
+  if (tx.users.count({ type: 'prod', active: true }, seats) < seats) return
   throw new SatchelError(
     'NO_SEATS_AVAILABLE',
     'All seats are taken: ask the administrator of this application for one',

@@ -1,5 +1,5 @@
 import { continueJob, startJob } from '../job/job'
-import { type JobStep, UNIT_MS } from '../job/job-runner'
+import type { JobStep } from '../job/job-runner'
 import type { WriteTx } from '../store/store'
 import { findUsersOfEmail, unknownUser } from './list'
 import type { Job } from '../store/records'
@@ -22,47 +22,47 @@ import type { Table } from '../store/tables'
  * possible without delaying others, and by a job from there on. `now` in ms. Throws
  * `UNKNOWN_USER`.
  */
-export async function removeUser(tx: WriteTx, id: string, now: number): Promise<void> {
-  const user = await tx.users.find(id)
+export function removeUser(tx: WriteTx, id: string, now: number): void {
+  const user = tx.users.find(id)
   if (user === undefined) throw unknownUser()
-  await tx.users.remove(id)
+  tx.users.remove(id)
   tx.refreshTokens.removeOf({ user: user.incarnation })
-  await tx.syncClients.removeOfSubject(id)
-  const addresses = await addressesOf(tx, user)
+  tx.syncClients.removeOfSubject(id)
+  const addresses = addressesOf(tx, user)
   for (const address of addresses) {
-    await tx.codes.removeOfSubject(address)
-    await tx.mails.removeTo(recipientOf(address))
-    await tx.invitations.removeTo(address)
+    tx.codes.removeOfSubject(address)
+    tx.mails.removeTo(recipientOf(address))
+    tx.invitations.removeTo(address)
   }
-  const realm = await tx.realms.find(id)
+  const realm = tx.realms.find(id)
   if (realm !== undefined) {
-    await tx.realms.markErasing(realm.ref)
-    await startJob(tx, 'erase', { realm: realm.ref }, now)
+    tx.realms.markErasing(realm.ref)
+    startJob(tx, 'erase', { realm: realm.ref }, now)
   }
-  if (!(await leaveRealms(tx, id, addresses, now))) {
-    await startJob(tx, 'leave', { user: id, addresses }, now)
+  if (!leaveRealms(tx, id, addresses, now)) {
+    startJob(tx, 'leave', { user: id, addresses }, now)
   }
 }
 
 /** The id, and the address for codes, mails and invitations, unless others have that address too. */
-async function addressesOf(tx: WriteTx, { id, data }: User): Promise<readonly string[]> {
+function addressesOf(tx: WriteTx, { id, data }: User): readonly string[] {
   const email = typeof data?.['email'] === 'string' ? foldEmail(data['email']) : id
-  return email === id || (await findUsersOfEmail(tx, email)).length > 0 ? [id] : [id, email]
+  return email === id || findUsersOfEmail(tx, email).length > 0 ? [id] : [id, email]
 }
 
 /** The jobs that a removal leaves behind, for the runner of a database. */
 export const REMOVAL_STEPS: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
   leave: (database, { id }) =>
-    continueJob(database, id, async (tx, job) => {
+    continueJob(database, id, (tx, job) => {
       const { user, addresses } = job.state as { user: string; addresses: readonly string[] }
-      return (await leaveRealms(tx, user, addresses, job.created)) ? undefined : job
+      return leaveRealms(tx, user, addresses, job.created) ? undefined : job
     }),
 
   'hand-over': (database, { id }) =>
-    continueJob(database, id, async (tx, job) => {
+    continueJob(database, id, (tx, job) => {
       const { realm, after, isLooking } = job.state
       const place = { after: String(after), isLooking: isLooking === true }
-      const next = await handOver(tx, Number(realm), place, job.created)
+      const next = handOver(tx, Number(realm), place, job.created)
       return next && { ...job, state: { ...job.state, ...next } }
     }),
 }
@@ -72,40 +72,21 @@ const BATCH = 50
 
 /**
  * Takes a deleted user out of the realms they are in, one after the other, and forgets which rows of
- * `members` were for their id and address, until the unit has lasted long enough; true when nothing
+ * `members` were for their id and address: some of both; true when nothing
  * is left. Each realm is left wholly or not at all.
  */
-async function leaveRealms(
+function leaveRealms(
   tx: WriteTx,
   userId: string,
   addresses: readonly string[],
   now: number,
-): Promise<boolean> {
-  const end = performance.now() + UNIT_MS
-  for (let left = 0; ;) {
-    const memberships = tx.memberships.ofUser(userId, BATCH)
-    if (memberships.length === 0) return forgetFormerRows(tx, addresses, end)
-    for (const realm of new Set(memberships.map((membership) => membership.realm))) {
-      // One at least, so that a user of one realm is gone at once on a slow machine too.
-      if (left > 0 && performance.now() > end) return false
-      await leaveRealm(tx, userId, realm, now)
-      left += 1
-    }
+): boolean {
+  const memberships = tx.memberships.ofUser(userId, BATCH)
+  for (const realm of new Set(memberships.map((membership) => membership.realm))) {
+    leaveRealm(tx, userId, realm, now)
   }
-}
-
-/** False when it was not done with them at `end`, a time of `performance.now`. */
-async function forgetFormerRows(
-  tx: WriteTx,
-  subjects: readonly string[],
-  end: number,
-): Promise<boolean> {
-  for (const subject of subjects) {
-    while (tx.memberships.forgetFormer(subject, BATCH) === BATCH) {
-      if (performance.now() > end) return false
-    }
-  }
-  return true
+  if (memberships.length === BATCH) return false
+  return addresses.every((address) => tx.memberships.forgetFormer(address, BATCH) < BATCH)
 }
 
 /** The progress of handing over a realm. */
@@ -121,84 +102,74 @@ export interface HandOver {
  * full rights as well (spec.md §3): a batch of them. Resolves to where to go on, undefined at the
  * end.
  */
-export async function handOver(
+export function handOver(
   tx: WriteTx,
   realm: RealmRef,
   { isLooking, after }: HandOver,
   now: number,
-): Promise<HandOver | undefined> {
+): HandOver | undefined {
   const members = tx.memberships.ofRealm(realm, after, BATCH, true)
   const end = members.length < BATCH ? undefined : members.at(-1)?.source
   if (isLooking) {
-    if (await isAnyFull(tx, members)) return undefined
+    if (isAnyFull(tx, members)) return undefined
     if (end !== undefined) return { isLooking, after: end }
     return handOver(tx, realm, { isLooking: false, after: '' }, now)
   }
-  const table = await builtIn(tx, 'members')
+  const table = builtIn(tx, 'members')
   for (const membership of members) {
     const permissions = { ...membership.permissions, ...FULL }
-    const row = await rowOf(tx, table, membership)
-    if (row !== undefined) await rewrite(tx, table, row, { permissions }, now)
+    const row = rowOf(tx, table, membership)
+    if (row !== undefined) rewrite(tx, table, row, { permissions }, now)
     tx.memberships.put({ ...membership, permissions })
   }
   return end === undefined ? undefined : { isLooking, after: end }
 }
 
-async function leaveRealm(
-  tx: WriteTx,
-  userId: string,
-  realm: RealmRef,
-  now: number,
-): Promise<void> {
+function leaveRealm(tx: WriteTx, userId: string, realm: RealmRef, now: number): void {
   const own = tx.memberships.ofSubjectIn(userId, null, realm)
-  const hadFullRights = await isAnyFull(
+  const hadFullRights = isAnyFull(
     tx,
     own.filter(({ accepted }) => accepted),
   )
   for (const { source } of own) tx.memberships.remove(source)
   const isOwner = own.some(({ source }) => source.startsWith('realms:'))
-  if (isOwner && (await isForsaken(tx, realm))) {
+  if (isOwner && isForsaken(tx, realm)) {
     // No other user could ever see it: it is as private as the private realm.
     tx.memberships.removeOfRealm(realm)
-    await tx.realms.markErasing(realm)
-    await startJob(tx, 'erase', { realm }, now)
+    tx.realms.markErasing(realm)
+    startJob(tx, 'erase', { realm }, now)
     return
   }
-  for (const membership of own) await removeRow(tx, membership, now)
+  for (const membership of own) removeRow(tx, membership, now)
   // Managers of the public realm are appointed with `GLOBAL_WRITE`.
   if (!hadFullRights || realm === PUBLIC_REALM_REF) return
-  const next = await handOver(tx, realm, { isLooking: true, after: '' }, now)
-  if (next !== undefined) await startJob(tx, 'hand-over', { realm, ...next }, now)
+  const next = handOver(tx, realm, { isLooking: true, after: '' }, now)
+  if (next !== undefined) startJob(tx, 'hand-over', { realm, ...next }, now)
 }
 
 /** It has no member and no open invitation. */
-async function isForsaken(tx: WriteTx, realm: RealmRef): Promise<boolean> {
+function isForsaken(tx: WriteTx, realm: RealmRef): boolean {
   const rows = tx.memberships.ofRealm(realm, '', BATCH)
   return rows.length < BATCH && rows.every(({ rejected }) => rejected)
 }
 
 /** The row of a member goes; a realm that belonged to the user becomes unowned. */
-async function removeRow(tx: WriteTx, membership: Membership, now: number): Promise<void> {
+function removeRow(tx: WriteTx, membership: Membership, now: number): void {
   const isOwnership = membership.source.startsWith('realms:')
-  const table = await builtIn(tx, isOwnership ? 'realms' : 'members')
-  const row = await rowOf(tx, table, membership)
+  const table = builtIn(tx, isOwnership ? 'realms' : 'members')
+  const row = rowOf(tx, table, membership)
   if (row === undefined) return
-  if (isOwnership) await rewrite(tx, table, row, { owner: null }, now)
-  else
-    await tx.objects.remove(
-      table,
-      [{ previous: row, ...(await tracesBefore(tx, table, row)) }],
-      now,
-    )
+  if (isOwnership) rewrite(tx, table, row, { owner: null }, now)
+  else tx.objects.remove(table, [{ previous: row, ...tracesBefore(table, row) }], now)
 }
 
-async function rewrite(
+function rewrite(
   tx: WriteTx,
   table: Table,
   previous: TimedObject,
   fields: WireObject,
   now: number,
-): Promise<void> {
+): void {
   const before = parseStored(previous.value)
   const object = { ...before }
   for (const [name, value] of Object.entries(fields)) setOwn(object, name, value)
@@ -207,8 +178,8 @@ async function rewrite(
   const value = JSON.stringify(object)
   const traces = tracesOf(table, { text: value, object })
   const stamps = replacedStamps(previous, before, object, now, tx.unitRevision())
-  const previousTraces = await tracesBefore(tx, table, previous)
-  await tx.objects.put(
+  const previousTraces = tracesBefore(table, previous)
+  tx.objects.put(
     table,
     [{ key, realm, owner, value, stamps, ...traces, previous, previousTraces }],
     now,
@@ -219,16 +190,16 @@ function rowOf(tx: WriteTx, table: Table, { source }: Membership) {
   return tx.objects.find(table, source.slice(source.indexOf(':') + 1))
 }
 
-async function builtIn(tx: WriteTx, name: string): Promise<Table> {
-  const table = await tx.tables.find(name)
+function builtIn(tx: WriteTx, name: string): Table {
+  const table = tx.tables.find(name)
   if (table === undefined) throw new Error(`the table ${name} is missing`)
   return table
 }
 
-async function isAnyFull(tx: WriteTx, rights: readonly Rights[]): Promise<boolean> {
+function isAnyFull(tx: WriteTx, rights: readonly Rights[]): boolean {
   const kinds = new Map(rights.map((one) => [JSON.stringify([one.permissions, one.roles]), one]))
   for (const one of kinds.values()) {
-    if (hasFullRights(await permissionsOf(tx, one))) return true
+    if (hasFullRights(permissionsOf(tx, one))) return true
   }
   return false
 }

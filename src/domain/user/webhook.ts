@@ -30,52 +30,44 @@ export interface WebhookRotation {
  * Changes the policy. The first web hook address creates a secret, which stays until the web hook
  * is removed. Throws `UNPROCESSABLE`.
  */
-export async function setPolicy(
-  tx: WriteTx,
-  vault: Vault,
-  changes: Partial<Policy>,
-): Promise<PolicyChange> {
-  const policy = await changePolicy(tx, changes)
-  const isKnown = (await findSecrets(tx)) !== undefined
+export function setPolicy(tx: WriteTx, vault: Vault, changes: Partial<Policy>): PolicyChange {
+  const policy = changePolicy(tx, changes)
+  const isKnown = findSecrets(tx) !== undefined
   if (policy.hookUrl === null) {
-    await tx.settings.remove(SETTING)
+    tx.settings.remove(SETTING)
   } else if (!isKnown) {
     const hookSecret = newWebhookSecret()
-    await putSecrets(tx, { sealed: vault.seal(hookSecret, LABEL), previous: null })
+    putSecrets(tx, { sealed: vault.seal(hookSecret, LABEL), previous: null })
     return { policy, hookSecret }
   }
   return { policy, hookSecret: null }
 }
 
 /** A new secret; the old one signs too for `days` more. `now` in ms. Throws `UNPROCESSABLE`. */
-export async function rotateWebhookSecret(
+export function rotateWebhookSecret(
   tx: WriteTx,
   vault: Vault,
   now: number,
   days = 7,
-): Promise<WebhookRotation> {
+): WebhookRotation {
   if (!(days >= 0 && days <= MAX_OVERLAP_DAYS)) {
     throw unprocessable(`The old secret works for 0 to ${MAX_OVERLAP_DAYS} days`)
   }
-  const secrets = await findSecrets(tx)
+  const secrets = findSecrets(tx)
   if (secrets === undefined) {
     throw unprocessable('There is no web hook: set one with satchel policy set --hook-url')
   }
   const hookSecret = newWebhookSecret()
   const until = Math.round(now + days * DAY)
   const previous = { sealed: secrets.sealed, until }
-  await putSecrets(tx, { sealed: vault.seal(hookSecret, LABEL), previous })
+  putSecrets(tx, { sealed: vault.seal(hookSecret, LABEL), previous })
   return { hookSecret, oldSecretUntil: until }
 }
 
 /** Undefined when there is no web hook. `now` in ms. Throws `STORAGE_FAILED` as `Vault.open`. */
-export async function findWebhook(
-  tx: ReadTx,
-  vault: Vault,
-  now: number,
-): Promise<WebhookAddress | undefined> {
-  const { hookUrl: url } = await findPolicy(tx)
-  const found = await findSecrets(tx)
+export function findWebhook(tx: ReadTx, vault: Vault, now: number): WebhookAddress | undefined {
+  const { hookUrl: url } = findPolicy(tx)
+  const found = findSecrets(tx)
   if (url === null || found === undefined) return undefined
   const { sealed, previous } = found
   const isPreviousGood = previous !== null && previous.until > now
@@ -110,13 +102,13 @@ const LABEL = 'web hook'
 const ACTIONS = ['prod', 'eval', 'reject'] as const
 const MAX_OVERLAP_DAYS = 365
 
-async function findSecrets(tx: ReadTx): Promise<WebhookSecrets | undefined> {
-  const setting = await tx.settings.find(SETTING)
+function findSecrets(tx: ReadTx): WebhookSecrets | undefined {
+  const setting = tx.settings.find(SETTING)
   return setting?.value as WebhookSecrets | undefined
 }
 
-async function putSecrets(tx: WriteTx, secrets: WebhookSecrets): Promise<void> {
-  await tx.settings.put({ id: SETTING, value: { ...secrets } })
+function putSecrets(tx: WriteTx, secrets: WebhookSecrets): void {
+  tx.settings.put({ id: SETTING, value: { ...secrets } })
 }
 
 function unprocessable(message: string): SatchelError {

@@ -111,9 +111,9 @@ function clientRoutes(http: HttpContext): AnyElysia {
         .get(
           '/:database/clients',
           async ({ call, host, actor }) => {
-            const clients = await host.database.read(async (tx) => {
-              await requireStanding(tx, actor)
-              return await listClients(tx)
+            const clients = await host.database.read((tx) => {
+              requireStanding(tx, actor)
+              return listClients(tx)
             })
             const listed = clients.map(({ id, email, name, isPending, scopes }) => {
               return { id, email: email ?? name ?? '', emailVerified: !isPending, scopes }
@@ -172,17 +172,17 @@ const NO_STORE = { 'Cache-Control': 'no-store' }
 /** `{}` lists, `{origin}` adds, `{origin, delete}` removes; flags are true or `"true"`. */
 async function changeOrigins(host: Host, actor: Actor, body: Fields) {
   if (body['origin'] === undefined) {
-    return await host.database.read(async (tx) => {
-      await requireStanding(tx, actor)
-      return await listOrigins(tx)
+    return await host.database.read((tx) => {
+      requireStanding(tx, actor)
+      return listOrigins(tx)
     })
   }
   const origin = requireText(body, 'origin')
-  return await managed(host, actor, async (tx) => {
-    if (isSet(body['delete'])) return (await removeOrigin(tx, origin)) ? 1 : 0
-    const before = (await tx.origins.list()).length
-    await addOrigin(tx, host.clock, origin, { force: isSet(body['force']) })
-    return (await tx.origins.list()).length - before
+  return await managed(host, actor, (tx) => {
+    if (isSet(body['delete'])) return removeOrigin(tx, origin) ? 1 : 0
+    const before = tx.origins.list().length
+    addOrigin(tx, host.clock, origin, { force: isSet(body['force']) })
+    return tx.origins.list().length - before
   })
 }
 
@@ -196,11 +196,11 @@ async function addClient(host: Host, actor: Actor, body: Fields) {
   const email = isService
     ? requireName(requireText(body, 'email'))
     : requireEmail(body['email'], 'UNPROCESSABLE', 'email')
-  return await managed(host, actor, async (tx) => {
+  return await managed(host, actor, (tx) => {
     if (isService) {
-      return { ok: true, ...(await createClient(tx, host.clock, { scopes, name: email })) }
+      return { ok: true, ...createClient(tx, host.clock, { scopes, name: email }) }
     }
-    await authorizeClient(tx, host.clock, email, scopes)
+    authorizeClient(tx, host.clock, email, scopes)
     return { ok: true }
   })
 }
@@ -208,10 +208,10 @@ async function addClient(host: Host, actor: Actor, body: Fields) {
 async function deleteClients(host: Host, actor: Actor, body: Fields) {
   const isOne = body['client_id'] !== undefined
   const named = requireText(body, isOne ? 'client_id' : 'email')
-  const numClients = await managed(host, actor, async (tx) => {
-    if (!isOne) return await revokeClientsOf(tx, named)
-    if ((await tx.clients.find(named)) === undefined) return 0
-    await revokeClient(tx, named)
+  const numClients = await managed(host, actor, (tx) => {
+    if (!isOne) return revokeClientsOf(tx, named)
+    if (tx.clients.find(named) === undefined) return 0
+    revokeClient(tx, named)
     return 1
   })
   return { ok: true, numClients }
@@ -224,26 +224,22 @@ async function rotate(host: Host, actor: Actor, body: Fields) {
     throw expected('oldClientExpiryDays', 'a number')
   const own = actor.bond?.facts.clientId ?? ''
   const id = body['clientId'] === undefined ? own : requireText(body, 'clientId')
-  const rotation = await managed(host, actor, async (tx) => {
-    const client = await tx.clients.find(id)
+  const rotation = await managed(host, actor, (tx) => {
+    const client = tx.clients.find(id)
     const beyond = client?.scopes.find((scope) => id !== own && !actor.scopes.has(scope))
     if (beyond !== undefined) {
       throw new SatchelError('NOT_AUTHORIZED', 'Not authorized', { reason: `scope ${beyond}` })
     }
-    return await rotateClient(tx, host.clock, id, days)
+    return rotateClient(tx, host.clock, id, days)
   })
   const oldClientExpiresAt = new Date(rotation.oldClientExpiresAt).toISOString()
   return { ...rotation, oldClientExpiresAt }
 }
 
 /** One unit for a caller who may still write. */
-function managed<T>(
-  { database, clock }: Host,
-  actor: Actor,
-  work: (tx: WriteTx) => Promise<T>,
-): Promise<T> {
+function managed<T>({ database, clock }: Host, actor: Actor, work: (tx: WriteTx) => T): Promise<T> {
   return database.write(async (tx) => {
-    await requireWriter(tx, actor, clock.now())
+    requireWriter(tx, actor, clock.now())
     return await work(tx)
   })
 }

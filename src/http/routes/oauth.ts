@@ -24,9 +24,9 @@ function listRoute(http: HttpContext) {
     '/:database/auth-providers',
     async ({ call, host }) => {
       http.limits.login(call)
-      const { providers, otpEnabled } = await host.database.read(async (tx) => ({
-        providers: await listProviders(tx),
-        otpEnabled: await host.mailer.isReady(tx),
+      const { providers, otpEnabled } = await host.database.read((tx) => ({
+        providers: listProviders(tx),
+        otpEnabled: host.mailer.isReady(tx),
       }))
       return answer(call, JSON.stringify({ providers: providers.map(describe), otpEnabled }))
     },

@@ -17,9 +17,9 @@ export function templateRoutes(http: HttpContext): AnyElysia {
     .get(
       '/:database/templates/pull',
       async ({ call, host, actor }) => {
-        const files = await host.database.read(async (tx) => {
-          await requireStanding(tx, actor)
-          return await host.mailer.templates.list(tx)
+        const files = await host.database.read((tx) => {
+          requireStanding(tx, actor)
+          return host.mailer.templates.list(tx)
         })
         return answer(call, JSON.stringify(files))
       },
@@ -34,9 +34,9 @@ export function templateRoutes(http: HttpContext): AnyElysia {
           { scratch: host.scratch, maxBytes: MOST_BYTES },
           async (body) => {
             const templates = await host.mailer.templates.check(requireFiles(body))
-            const numUpdatedTemplates = await host.database.write(async (tx) => {
-              await requireWriter(tx, actor, host.clock.now())
-              return await host.mailer.templates.store(tx, templates)
+            const numUpdatedTemplates = await host.database.write((tx) => {
+              requireWriter(tx, actor, host.clock.now())
+              return host.mailer.templates.store(tx, templates)
             })
             return answer(call, JSON.stringify({ ok: true, numUpdatedTemplates }))
           },
@@ -48,9 +48,9 @@ export function templateRoutes(http: HttpContext): AnyElysia {
       '/:database/templates/reset',
       ({ call, host, actor }) =>
         answerFields(http, { call, host, actor }, async () => {
-          const numResetTemplates = await host.database.write(async (tx) => {
-            await requireWriter(tx, actor, host.clock.now())
-            return await host.mailer.templates.reset(tx)
+          const numResetTemplates = await host.database.write((tx) => {
+            requireWriter(tx, actor, host.clock.now())
+            return host.mailer.templates.reset(tx)
           })
           return { ok: true, numResetTemplates }
         }),
@@ -78,9 +78,9 @@ async function sendTest(http: HttpContext, { host, actor }: Authorised, body: Fi
     text: requireText(body, 'bodyTxtStr'),
     html: requireText(body, 'bodyHtmlStr'),
   }
-  const own = await host.database.read(async (tx) => {
-    await requireStanding(tx, actor)
-    const client = await tx.clients.find(actor.bond?.facts.clientId ?? '')
+  const own = await host.database.read((tx) => {
+    requireStanding(tx, actor)
+    const client = tx.clients.find(actor.bond?.facts.clientId ?? '')
     return client?.email ?? actor.email
   })
   const receiver = to === undefined || to === null ? own : requireEmail(to, 'UNPROCESSABLE', 'to')

@@ -41,10 +41,10 @@ export function userRoutes(http: HttpContext): AnyElysia {
       '/:database/explain',
       async ({ call, host, actor }) => {
         const now = host.clock.now()
-        const explanation = await host.database.read(async (tx) => {
-          await requireStanding(tx, actor)
+        const explanation = await host.database.read((tx) => {
+          requireStanding(tx, actor)
           const question = readQuestion(Object.fromEntries(new URLSearchParams(call.query)))
-          return await explain(tx, question, now)
+          return explain(tx, question, now)
         })
         return answer(call, JSON.stringify(explanation))
       },
@@ -67,10 +67,11 @@ export function userRoutes(http: HttpContext): AnyElysia {
         const now = host.clock.now()
         const isOwn = id === actor.subject
         if (!isOwn) requireDoor(actor, DOORS.writeUsers)
-        await host.database.write(async (tx) => {
+        await host.database.write((tx) => {
           // Leaving needs no licence; removing others does.
-          await (isOwn ? requireStanding(tx, actor) : requireWriter(tx, actor, now))
-          await removeUser(tx, id, now)
+          if (isOwn) requireStanding(tx, actor)
+          else requireWriter(tx, actor, now)
+          removeUser(tx, id, now)
         })
         return answer(call, null, { status: 204, type: null })
       },

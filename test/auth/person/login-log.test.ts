@@ -95,6 +95,7 @@ describe('the log of logins', () => {
       name: database.name,
       read: (work) => database.read(work),
       write: (work) => (isFull ? Promise.reject(new Error('full')) : database.write(work)),
+      writeSteps: (work) => database.writeSteps(work),
       onCommit: (listener) => database.onCommit(listener),
       commitsAfter: (revision) => database.commitsAfter(revision),
       duty: (name, granted) => database.duty(name, granted),

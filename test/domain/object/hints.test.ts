@@ -19,6 +19,10 @@ test('requests that name objects tell the engine their keys in advance', async (
       hints.push(options?.keys)
       return stored.write(work, options)
     },
+    writeSteps(work, options) {
+      hints.push(options?.keys)
+      return stored.writeSteps(work, options)
+    },
   }
   const actor: Actor = administrator
   const request = {

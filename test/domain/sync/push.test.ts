@@ -434,7 +434,7 @@ describe('rights in a transaction', () => {
     const { database } = world
     const alice = await connect(database, 'alice')
     let mails = 0
-    const rulesByTable = rowRulesWith(async () => void (mails += 1))
+    const rulesByTable = rowRulesWith(() => void (mails += 1))
     const row = { id: 'mmb-dan', realmId: 'rlm-team', email: 'dan@example.com', owner: 'alice' }
     const invite = inTable('members', insert({ ...row, invite: true } as { id: string }))
     await alice.send([[invite]], { rulesByTable, txids: ['one'] })

@@ -187,10 +187,10 @@ test('all at once: when the objects cannot be stored, no blob is there and no by
   const failing: typeof database = {
     ...database,
     read: (work) => database.read(work),
-    write: (work) =>
-      database.write(async (tx) => {
-        const result = await work(tx)
-        isLast = (await tx.blobs.usage(null)).blobs > 0
+    writeSteps: (work) =>
+      database.writeSteps(async (step) => {
+        const result = await work(step)
+        isLast = (await step((tx) => tx.blobs.usage(null))).blobs > 0
         if (isLast) throw new Error('the disk is gone')
         return result
       }),
