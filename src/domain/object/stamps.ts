@@ -311,29 +311,6 @@ export function formatStamps(
   return JSON.stringify(stored)
 }
 
-/** The stamps with another revision in place of one. The given ones stay as they are. */
-export function withRevision(
-  { rest, properties, ...more }: Stamps,
-  from: number,
-  to: number,
-): Stamps {
-  const settled = (stamp: Stamp): Stamp => {
-    const [ts, revision, client = 0, over] = stamp
-    if (over?.r === from) return [ts, revision === from ? to : revision, client, { ...over, r: to }]
-    if (revision !== from) return stamp
-    const [, , ...others] = stamp
-    return [ts, to, ...others]
-  }
-  const settledProperties: Stamps['properties'] = new Map()
-  for (const [name, { own, below }] of properties) {
-    settledProperties.set(name, {
-      own: own && settled(own),
-      below: below.size === 0 ? below : new Map([...below].map(([at, one]) => [at, settled(one)])),
-    })
-  }
-  return { ...more, rest: settled(rest), properties: settledProperties }
-}
-
 /** The revision at which the object came into being. */
 export function birthOf({ rest: [, revision] }: Stamps): number {
   return revision

@@ -339,7 +339,10 @@ export function removalOf({ table, before }: Row): ObjectRemoval {
   return { previous: before, ...storedTraces(table, before.value) }
 }
 
-export function noteWritten(run: Execution, { table, key, base }: Row): void {
+export function noteWritten(
+  run: Pick<Execution, 'revision' | 'written' | 'names'>,
+  { table, key, base }: Row,
+): void {
   const { revision, written, names } = run
   written.set(table, key, revision)
   if (names.named.get(table.name)?.has(key) !== true) return

@@ -1,7 +1,6 @@
 import { accessOf } from '../access/access'
 import { requireWriter } from '../access/actor'
 import { putObjects, removeObjects } from '../object/discard'
-import { formatStamps, withRevision } from '../object/stamps'
 import type { Placement } from '../object/writing'
 import type {
   ChangeChunk,
@@ -45,8 +44,6 @@ interface ReadyRow {
 const PART_ROWS = 250
 /** How often a transaction is prepared anew, because its rows or rights have changed meanwhile. */
 const MOST_TRIES = 3
-/** Stands in stamps for the revision, which only the unit that writes has. */
-const PENDING = Number.MAX_SAFE_INTEGER
 /** One short read of changes. */
 const CHUNK: ChunkSize = { rows: 500, bytes: 128 * 1024 }
 
@@ -58,19 +55,21 @@ const STALE = new Error('the rows of a prepared transaction have changed')
  * which others wait. All that needs no lock is done in short units before. Throws as `writeUnit`, and `BUSY`
  * when others keep changing its rows.
  */
-export async function executePrepared<T>(
+export async function executePrepared(
   database: Database,
   push: Push,
   transaction: ClientTransaction,
   progress: Progress,
-  execute: (transaction: ClientTransaction, prepared?: Prepared) => Promise<T>,
-): Promise<T> {
+  execute: (transaction: ClientTransaction, prepared?: Prepared) => Promise<Progress>,
+): Promise<Progress> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     try {
       const prepared = await prepare(database, push, transaction, progress)
       // Replayed operations have actors whose rights count when the rows are written.
       if (prepared.run.isReplayed) return await execute(transaction)
-      return await execute(transaction, await caughtUp(database, prepared))
+      const part = await execute(transaction, await caughtUp(database, prepared))
+      noteAllWritten(prepared, part, progress)
+      return part
     } catch (error) {
       if (isRejection(error)) return execute({ ...transaction, refusal: error })
       if (error !== STALE) throw error
@@ -103,7 +102,7 @@ async function prepare(
   const begun = await inUnit(async (tx) => {
     const run = beginExecution(tx, push, await accessOf(tx, actor), beginPart(progress))
     return {
-      run: { ...run, revision: PENDING },
+      run: { ...run, revision: pendingRevision() },
       revision: await tx.revision(),
       kept: tx.criteriaOps.newest(),
     }
@@ -132,6 +131,25 @@ async function prepare(
     rows.push(...some)
   }
   return { ...begun, rows }
+}
+
+/**
+ * Stands in stamps for the revision, which only the unit that writes them has. A number that the sender of
+ * the transaction cannot know, so that none of its values is taken for it.
+ */
+function pendingRevision(): number {
+  const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2))
+  return 2 ** 52 + (high % 2 ** 20) * 2 ** 32 + low
+}
+
+/** Notes the rows of a transaction that a unit has written: there others would have waited for it. */
+function noteAllWritten({ rows }: Prepared, part: Progress, progress: Progress): void {
+  const [first] = rows
+  const revision = first && part.written.own.get(first.row.table.number)?.get(first.row.key)
+  if (revision === undefined) return
+  const { written, names } = progress
+  const noting = { revision, written, names }
+  for (const { row } of rows) noteWritten(noting, row)
 }
 
 /** Goes on in another unit. Throws `STALE` when the rights of the actor have changed. */
@@ -184,6 +202,7 @@ async function requireUnchanged(tx: ReadTx, { run, revision }: Prepared): Promis
 /** Writes the rows of a prepared transaction. Throws `STALE` when it has to be prepared anew. */
 export async function writePrepared(run: Execution, prepared: Prepared): Promise<void> {
   const { overlay, names, clock, mayDelete, access } = prepared.run
+  const pending = String(prepared.run.revision)
   const { tx } = run
   if (run.access !== access || tx.criteriaOps.newest() !== prepared.kept) throw STALE
   await requireSameTables(tx, overlay)
@@ -194,9 +213,11 @@ export async function writePrepared(run: Execution, prepared: Prepared): Promise
   for (const { table, key, unknown } of overlay.rows()) {
     if (unknown !== undefined) run.written.noteUnknown(table, key, unknown)
   }
+  // Says which revision it was, and that there is one.
+  for (const { row } of prepared.rows.slice(0, 1)) noteWritten(run, row)
   for (const [table, rows] of Map.groupBy(prepared.rows, ({ row }) => row.table)) {
     for (let from = 0; from < rows.length; from += PART_ROWS) {
-      await writeSome(run, table, rows.slice(from, from + PART_ROWS))
+      await writeSome(run, table, rows.slice(from, from + PART_ROWS), pending)
       await tx.breathe()
     }
   }
@@ -209,21 +230,25 @@ async function requireSameTables(tx: ReadTx, overlay: Overlay): Promise<void> {
   }
 }
 
-async function writeSome(run: Execution, table: Table, rows: readonly ReadyRow[]): Promise<void> {
-  const { tx, push, revision } = run
+async function writeSome(
+  run: Execution,
+  table: Table,
+  rows: readonly ReadyRow[],
+  pending: string,
+): Promise<void> {
+  const { tx, push } = run
+  const revision = String(run.revision)
   const puts: ObjectPut[] = []
   const removals: ObjectRemoval[] = []
   const writing = writingOf(run, table)
   for (const { row, placement, put } of rows) {
     if (put === undefined || placement === undefined) {
       if (row.before !== undefined) removals.push(removalOf(row))
-    } else if (row.state.kind === 'row') {
+    } else {
       // Blobs are no part of the rows that nobody has changed.
       if (put.blobs.length > 0) await named(row, () => judgeRefs(writing, placement))
-      const stamps = withRevision(row.state.stamps, PENDING, revision)
-      puts.push({ ...put, stamps: formatStamps(stamps, push.now, revision) })
+      puts.push({ ...put, stamps: put.stamps?.replaceAll(pending, revision) ?? null })
     }
-    noteWritten(run, row)
   }
   try {
     await putObjects(tx, table, puts, push.now)
