@@ -52,10 +52,11 @@ export function createApplication(
   const { maxBody: bytes, maxDepth: depth, maxValues: values, maxProperties: properties } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
   let isReady = true
-  const clockOf = ({ segments }: Call) => folder.hosts.findOpen(segments[1] ?? '')?.clock ?? clock
+  const hosts = folder.hostsAt('rest')
+  const clockOf = ({ segments }: Call) => hosts.findOpen(segments[1] ?? '')?.clock ?? clock
   const isLimited = () => config.rateLimits !== null || !mode.isDevelopment()
   const http: HttpContext = {
-    hosts: folder.hosts,
+    hosts,
     bodies: createBodies({ bytes, depth, values, properties }),
     uploads: createUploads(),
     unsent: createUnsent(),

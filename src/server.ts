@@ -67,7 +67,7 @@ export async function startServer(
   const folder = stack.use(await requireDataFolder(config.data, take))
   const live = stack.use(
     createLive({
-      hosts: folder.hosts,
+      hosts: folder.hostsAt('sync'),
       clock,
       report: (database, error) => serverLog.error('A live connection failed', { database, error }),
     }),

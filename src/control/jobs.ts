@@ -17,8 +17,8 @@ export const jobOperations = {
       })
   }),
 
-  'job.cancel': onDatabase({ id: text }, async ({ database, scratch }, { id }) => {
-    const { done, total, failure } = await cancelImport({ database, scratch }, id)
+  'job.cancel': onDatabase({ id: text }, async ({ transfer }, { id }) => {
+    const { done, total, failure } = await cancelImport(transfer, id)
     return { id, done, total, hadStopped: failure !== null }
   }),
 }

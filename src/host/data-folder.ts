@@ -7,6 +7,7 @@ import type { Message } from '../mail/message'
 import type { ServerMail } from '../mail/mailer'
 import { isLoopback } from '../net/networks'
 import { createOutbound } from '../net/outbound'
+import type { Door } from './door'
 import { createDeletions, type Deletions } from './deletions'
 import { takeFolder } from './folder'
 import { openFolderEngine } from './folder-engine'
@@ -19,7 +20,10 @@ import type { Testing } from './test-mode'
 export interface DataFolder extends AsyncDisposable {
   readonly path: string
   readonly clock: Clock
+  /** The databases, for commands. */
   readonly hosts: Hosts
+  /** The databases, for another part of the program that writes. */
+  hostsAt(door: Door): Hosts
   /** Present in test mode. */
   readonly testing: Testing | undefined
   readonly deletions: Deletions
@@ -78,14 +82,15 @@ export async function takeDataFolder(
     isStarting: () => isStarting,
   }
   const { store } = engine
-  const hosts = stack.use(createHosts({ store, open: (database) => openHost(database, context) }))
-  testing?.opened(hosts, engine.tests)
-  const deletions = stack.use(createDeletions(hosts, clock))
+  const all = stack.use(createHosts({ store, open: (through) => openHost(through, context) }))
+  testing?.opened(all.at('test'), engine.tests)
+  const deletions = stack.use(createDeletions(all.at('upkeep'), clock))
   const owned = stack.move()
   return {
     path,
     clock,
-    hosts,
+    hosts: all.at('command'),
+    hostsAt: (door) => all.at(door),
     testing,
     deletions,
     mail: context.mail,

@@ -27,11 +27,17 @@ import type { Outbound } from '../net/outbound'
 import { ZIP } from '../zip/format'
 import { addNotice } from '../auth/otp/otp-request'
 import { MINUTE } from '../domain/value/time'
+import type { Through } from './door'
 
-/** A database that is open and everything that lives with it. Disposing it closes all of that. */
-export interface Host extends AsyncDisposable {
-  readonly name: string
+/** A database that is open and everything that lives with it, for one door. */
+export interface Host extends HostParts {
   readonly database: Database
+}
+
+/** Everything that lives with an open database. Disposing it closes all of that. */
+export interface HostParts extends AsyncDisposable {
+  readonly name: string
+  readonly through: Through
   /** The time of the database: that of the machine unless a test changes it. */
   readonly clock: Clock
   /** How far `clock` is ahead of the machine's, ms: 0 unless a test has moved it. */
@@ -85,24 +91,25 @@ export interface TestDoubles {
 }
 
 /**
- * Opens everything that lives with `database`, which the host closes with the rest. When a part
+ * Opens everything that lives with a database, which the host closes with the rest. When a part
  * cannot be opened, the parts that were opened before it and the database are closed, and the error
  * of that part is thrown.
  */
-export async function openHost(database: Database, context: HostContext): Promise<Host> {
+export async function openHost(through: Through, context: HostContext): Promise<HostParts> {
   const { call, tokenLimits, doubles, engine } = context
-  const { name } = database
+  const [auth, upkeep] = [through('auth'), through('upkeep')]
+  const { name } = upkeep
   const clock = doubles?.clockOf(name) ?? context.clock
   await using stack = new AsyncDisposableStack()
-  stack.use(database)
-  const secretKey = await engine.secretKey(database)
+  stack.use(upkeep)
+  const secretKey = await engine.secretKey(upkeep)
   const vault = createVault(secretKey)
-  const stored = stack.use(await engine.openBlobs(database))
+  const stored = stack.use(await engine.openBlobs(upkeep))
   const blobs = doubles?.blobsOf(name, stored) ?? stored
-  const scratch = await engine.openScratch(database)
+  const scratch = await engine.openScratch(upkeep)
   const mailer = stack.use(
     createMailer({
-      database,
+      database: through('mail'),
       clock,
       vault,
       server: { ...context.mail, print: (mail) => printMail(name, mail, context) },
@@ -111,9 +118,9 @@ export async function openHost(database: Database, context: HostContext): Promis
       report: (...failure) => reportMail(name, ...failure),
     }),
   )
-  const webhook = createWebhook({ database, clock, vault, call })
+  const webhook = createWebhook({ database: auth, clock, vault, call })
   const authority = stack.use(
-    await createAuthority(database, clock, secretKey, {
+    await createAuthority(auth, clock, secretKey, {
       ...tokenLimits,
       signatureClock: context.clock,
       hasLazyKeys: context.isStarting(),
@@ -125,31 +132,37 @@ export async function openHost(database: Database, context: HostContext): Promis
   const { admit, clock: steady } = authority
   const addressOf = (tx: ReadTx) => findPublicAddress(tx) ?? context.addressOf(name)
   const report = (error: unknown) => reportBlobs(name, error)
-  const blobKeeper = stack.use(createBlobKeeper({ database, bytes: blobs, clock, report }))
-  stack.use(createHistoryKeeper({ database, clock, report: (error) => reportHistory(name, error) }))
-  const imports = importSteps({ contents: blobs, archives: ZIP, scratch })
-  const steps = { ...createMaintenance(), ...imports, ...REMOVAL_STEPS }
-  await reportResumed(database)
+  const blobKeeper = stack.use(createBlobKeeper({ database: upkeep, bytes: blobs, clock, report }))
+  stack.use(
+    createHistoryKeeper({
+      database: upkeep,
+      clock,
+      report: (error) => reportHistory(name, error),
+    }),
+  )
+  const transfer = { database: through('import'), contents: blobs, archives: ZIP, scratch }
+  const steps = { ...createMaintenance(), ...importSteps(transfer), ...REMOVAL_STEPS }
+  await reportResumed(upkeep)
   const jobs = stack.use(
-    createJobRunner(database, steps, (...failure) => reportJob(name, ...failure)),
+    createJobRunner(through('jobs'), steps, (...failure) => reportJob(name, ...failure)),
   )
   const owned = stack.move()
   return {
     name,
-    database,
+    through,
     clock,
     lead: () => (clock === context.clock ? 0 : Math.round(clock.now() - context.clock.now())),
     authority,
     mailer,
     blobs,
     scratch,
-    transfer: { database, contents: blobs, archives: ZIP, scratch },
+    transfer,
     blobKeeper,
-    providers: createProviders({ database, clock: steady, secretKey, vault, outbound: call }),
+    providers: createProviders({ database: auth, clock: steady, secretKey, vault, outbound: call }),
     webhook,
-    invitations: createInvitations({ database, clock: steady, mailer, admit, addressOf }),
+    invitations: createInvitations({ database: auth, clock: steady, mailer, admit, addressOf }),
     jobs,
-    address: () => database.read(addressOf),
+    address: () => upkeep.read(addressOf),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -1,10 +1,17 @@
 import { quoted, SatchelError } from '../domain/value/error'
 import type { Database, Store } from '../domain/store/store'
-import type { Host } from './host'
+import { type Door, doorsOf, type Through } from './door'
+import type { Host, HostParts } from './host'
 import { MINUTE, SECOND } from '../domain/value/time'
 
 /** The databases of a store, opened on demand and kept in a bounded cache (design.md §2). */
-export interface Hosts extends AsyncDisposable {
+export interface AllHosts extends AsyncDisposable {
+  /** The databases as a door has them. */
+  at(door: Door): Hosts
+}
+
+/** The databases for one door. */
+export interface Hosts {
   /** The names of the databases, sorted. */
   list(): Promise<string[]>
   /** The host if it is open, which is enough for all requests but the first. */
@@ -64,7 +71,7 @@ export interface HeldHost extends Disposable {
 export interface HostsOptions {
   readonly store: Store
   /** Opens a host, which closes the database when it is disposed. Closes it also if opening fails. */
-  open(database: Database): Promise<Host>
+  open(through: Through): Promise<HostParts>
   /** How many databases stay open although they are idle. */
   readonly kept?: number
   /** How often to look for databases to close, ms. */
@@ -76,7 +83,9 @@ export interface HostsOptions {
 }
 
 interface Entry {
-  readonly host: Host
+  readonly host: HostParts
+  /** The host as the doors have it that have asked for it. */
+  readonly views: Partial<Record<Door, Host>>
   /** What the host uses, without counting it as use. */
   readonly database: Database
   readonly use: Use
@@ -94,12 +103,12 @@ interface Use {
 /** A database used within the last two sweeps stays open: a long answer may be on its way. */
 const QUIET_SWEEPS = 2
 
-export function createHosts(options: HostsOptions): Hosts {
+export function createHosts(options: HostsOptions): AllHosts {
   const { store, kept = 64, sweepEvery = MINUTE, resumeWithin = SECOND } = options
   const { openWithin = 5 * SECOND } = options
   const entries = new Map<string, Entry>()
   const busy = new Map<string, Promise<unknown>>()
-  const watchers: HostWatcher[] = []
+  const watchers: { readonly door: Door; readonly watcher: HostWatcher }[] = []
   let sweeps = 0
   let isClosing = false
   const timer = setInterval(() => void sweep(), sweepEvery)
@@ -118,41 +127,39 @@ export function createHosts(options: HostsOptions): Hosts {
   }
 
   async function resume(name: string): Promise<void> {
-    const { jobs, blobKeeper } = await open(name)
-    const use = entries.get(name)?.use
+    const {
+      host: { jobs, blobKeeper },
+      use,
+    } = await open(name)
     await jobs.idle()
     await blobKeeper.collect()
-    const count = use?.count
+    const { count } = use
     if (entries.size <= kept) return
     await inTurn(name, async () => {
-      if (use?.count === count && use?.holders === 0) await close(name)
+      if (use.count === count && use.holders === 0) await close(name)
     })
   }
 
-  function findOpen(name: string): Host | undefined {
-    return entries.get(name)?.host
+  function open(name: string): Promise<Entry> {
+    return inTurn(name, async () => entries.get(name) ?? (await add(await store.open(name))))
   }
 
-  function open(name: string): Promise<Host> {
-    return inTurn(name, async () => findOpen(name) ?? (await add(await store.open(name))))
+  async function openSoon(name: string): Promise<Entry> {
+    const entry = await Promise.race([open(name), pause(openWithin)])
+    if (entry === undefined) throw isOpening(name)
+    return entry
   }
 
-  async function openSoon(name: string): Promise<Host> {
-    const host = await Promise.race([open(name), pause(openWithin)])
-    if (host === undefined) throw isOpening(name)
-    return host
-  }
-
-  async function add(database: Database): Promise<Host> {
+  async function add(database: Database): Promise<Entry> {
     const use: Use = { count: 0, sweep: sweeps, holders: 0 }
-    const observed = observe(database, () => {
+    const through = doorsOf(database, () => {
       use.count += 1
       use.sweep = sweeps
     })
-    const host = await options.open(observed)
-    entries.set(host.name, { host, database, use })
-    for (const watcher of watchers) watcher.opened(host)
-    return host
+    const entry = { host: await options.open(through), views: {}, database, use }
+    entries.set(database.name, entry)
+    for (const { door, watcher } of watchers) watcher.opened(viewOf(entry, door))
+    return entry
   }
 
   async function close(name: string): Promise<void> {
@@ -171,67 +178,86 @@ export function createHosts(options: HostsOptions): Hosts {
   }
 
   function disconnect(name: string): void {
-    for (const watcher of watchers) watcher.disconnected(name)
+    for (const { watcher } of watchers) watcher.disconnected(name)
   }
 
-  function make(name: string, make: () => Promise<void>): Promise<Host> {
+  function make(name: string, make: () => Promise<void>): Promise<Entry> {
     return inTurn(name, async () => {
       await make()
       return await add(await store.open(name))
     })
   }
 
-  return {
-    list: () => store.list(),
-    findOpen,
-    open,
-    openSoon,
-    create: (name) =>
-      inTurn(name, async () => {
-        const database = await store.create(name)
-        try {
-          return await add(database)
-        } catch (error) {
-          await store.remove(name)
-          throw error
-        }
-      }),
-    adopt: (name) => make(name, () => store.adopt(name)),
-    make,
-    reopen: (name, work) =>
-      make(name, async () => {
-        await close(name)
-        await work()
-        disconnect(name)
-      }),
-    disconnect,
-    remove: (name) =>
-      inTurn(name, async () => {
-        await close(name)
+  function create(name: string): Promise<Entry> {
+    return inTurn(name, async () => {
+      const database = await store.create(name)
+      try {
+        return await add(database)
+      } catch (error) {
         await store.remove(name)
-        for (const watcher of watchers) watcher.removed(name)
-      }),
-    async hold(name) {
-      const host = await open(name)
-      const use = entries.get(name)?.use
-      if (use === undefined) throw stopping()
-      use.holders += 1
-      return { host, [Symbol.dispose]: () => void (use.holders -= 1) }
-    },
-    resume,
-    async resumeAll(names, failed) {
-      for (const name of names) {
-        const resuming = resume(name).catch((error: unknown) => failed(name, error))
-        await Promise.race([resuming, pause(resumeWithin)])
+        throw error
       }
-    },
-    watch: (watcher) => void watchers.push(watcher),
-    async check() {
-      const answers = [...entries.values()].map(async ({ database }) =>
-        database.read((tx) => tx.jobs.list()),
-      )
-      await Promise.all(answers)
-    },
+    })
+  }
+
+  function remove(name: string): Promise<void> {
+    return inTurn(name, async () => {
+      await close(name)
+      await store.remove(name)
+      for (const { watcher } of watchers) watcher.removed(name)
+    })
+  }
+
+  async function check(): Promise<void> {
+    const answers = [...entries.values()].map(async ({ database }) =>
+      database.read((tx) => tx.jobs.list()),
+    )
+    await Promise.all(answers)
+  }
+
+  function at(door: Door): Hosts {
+    const seen = async (entry: Promise<Entry>) => viewOf(await entry, door)
+    return {
+      list: () => store.list(),
+      findOpen(name) {
+        const entry = entries.get(name)
+        return entry && (entry.views[door] ?? viewOf(entry, door))
+      },
+      open: (name) => seen(open(name)),
+      openSoon: (name) => seen(openSoon(name)),
+      create: (name) => seen(create(name)),
+      adopt: (name) => seen(make(name, () => store.adopt(name))),
+      make: (name, work) => seen(make(name, work)),
+      reopen(name, work) {
+        const reopened = make(name, async () => {
+          await close(name)
+          await work()
+          disconnect(name)
+        })
+        return seen(reopened)
+      },
+      disconnect,
+      remove,
+      async hold(name) {
+        const entry = await open(name)
+        const { use } = entry
+        use.holders += 1
+        return { host: viewOf(entry, door), [Symbol.dispose]: () => void (use.holders -= 1) }
+      },
+      resume,
+      async resumeAll(names, failed) {
+        for (const name of names) {
+          const resuming = resume(name).catch((error: unknown) => failed(name, error))
+          await Promise.race([resuming, pause(resumeWithin)])
+        }
+      },
+      watch: (watcher) => void watchers.push({ door, watcher }),
+      check,
+    }
+  }
+
+  return {
+    at,
     async [Symbol.asyncDispose]() {
       isClosing = true
       clearInterval(timer)
@@ -239,6 +265,10 @@ export function createHosts(options: HostsOptions): Hosts {
       for (const name of entries.keys()) await close(name)
     },
   }
+}
+
+function viewOf({ host, views }: Entry, door: Door): Host {
+  return (views[door] ??= { ...host, database: host.through(door) })
 }
 
 /** Does not keep the process alive. */
@@ -256,34 +286,4 @@ function isOpening(name: string): SatchelError {
 
 function stopping(): SatchelError {
   return new SatchelError('BUSY', 'The server is stopping: repeat the request', { retryAfter: 5 })
-}
-
-/** The database, with `use` called whenever it is used. */
-function observe(database: Database, use: () => void): Database {
-  return {
-    id: database.id,
-    name: database.name,
-    read(work) {
-      use()
-      return database.read(work)
-    },
-    write(work, options) {
-      use()
-      return database.write(work, options)
-    },
-    writeSteps(work, options) {
-      use()
-      return database.writeSteps(work, options)
-    },
-    onCommit: (listener) => database.onCommit(listener),
-    commitsAfter: (revision) => database.commitsAfter(revision),
-    duty: (name, granted) => database.duty(name, granted),
-    async *verify(meanings, accepts) {
-      for await (const step of database.verify(meanings, accepts)) {
-        use()
-        yield step
-      }
-    },
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
-  }
 }

@@ -163,7 +163,7 @@ function serveDatabase(
 
   const verified: Verified = {
     read: async (work) => await read((tx) => work((tx as SqliteReadTx).context)),
-    write: (work) => writer.run((tx) => work((tx as SqliteWriteTx).context)),
+    write: (work, options) => writer.run((tx) => work((tx as SqliteWriteTx).context), options),
   }
 
   // The writer retries a locked database in later turns, so that no call blocks the event loop.
@@ -192,7 +192,7 @@ function serveDatabase(
       snapshot.drop()
       return { bytes: reading.db.serialize() }
     },
-    async *verify(meanings, accepts) {
+    async *verify(meanings, accepts, origin = null) {
       const damage = await checkStructure({ file, durability, index })
       const faultOf = (words: string): Fault => ({
         problem: 'broken file',
@@ -200,7 +200,7 @@ function serveDatabase(
         key: words,
       })
       yield { checked: 0, faults: damage.map(faultOf) }
-      yield* verifyRows(verified, meanings, accepts)
+      yield* verifyRows(verified, meanings, accepts, { origin })
     },
     [Symbol.asyncDispose]() {
       closing ??= close()

@@ -1,5 +1,6 @@
 import { SQLiteError } from 'bun:sqlite'
 import type { CheckedStep, Fault, Meanings } from '../domain/store/integrity'
+import type { WriteOptions } from '../domain/store/store'
 import { textsOf } from '../domain/store/users'
 import type { TxContext, WriteContext } from './context'
 import { checkHeads } from './heads'
@@ -22,7 +23,7 @@ import { sumOfUser, USER_COLUMNS, type UserRow } from './user-list'
 /** The database whose rows are verified, with the transactions of this engine. */
 export interface Verified {
   readonly read: <T>(work: (context: TxContext) => T) => Promise<T>
-  readonly write: <T>(work: (context: WriteContext) => T) => Promise<T>
+  readonly write: <T>(work: (context: WriteContext) => T, options: WriteOptions) => Promise<T>
 }
 
 /** Checks all rows, as `Database.verify` says. */
@@ -30,12 +31,13 @@ export async function* verifyRows(
   { read, write }: Verified,
   meanings: Meanings,
   accepts: boolean,
+  options: WriteOptions,
 ): AsyncGenerator<CheckedStep> {
   for (const part of await read(partsOf)) {
     for (let after: string | undefined = ''; after !== undefined;) {
       const from: string = after
       const { next, ...step }: CheckedRows = accepts
-        ? await write((context) => accept(context, part, from, meanings))
+        ? await write((context) => accept(context, part, from, meanings), options)
         : await read((context) => run(context, part, from, meanings, undefined))
       yield step
       after = next

@@ -119,9 +119,9 @@ test('lets a request wait only a while for a database that opens slowly', async 
 
 test('closes every part that was opened when a later one fails', async () => {
   await using server = setupHosts()
-  const { hosts, store, context } = server
+  const { all, hosts, store, context } = server
   await hosts.create('main')
-  await hosts[Symbol.asyncDispose]()
+  await all[Symbol.asyncDispose]()
   using timers = countTimers()
   let blobStores = 0
   async function openBlobs(database: Database): Promise<BlobStore> {
@@ -140,7 +140,7 @@ test('closes every part that was opened when a later one fails', async () => {
   for (const failing of [0, 1, 2, 3]) {
     const watched = failAfter(failing, await store.open('main'))
     const engine = { ...context.engine, openBlobs }
-    const opening = openHost(watched.database, { ...context, engine })
+    const opening = openHost(() => watched.database, { ...context, engine })
     outcomes.push(
       await opening.then(
         (host) => host[Symbol.asyncDispose](),
@@ -227,15 +227,16 @@ test('long jobs of one database do not hold up those of the next', async () => {
     await database.write((tx) => startJob(tx, 'erase', { realm: 4711 }, 0))
   }
   const done = Promise.withResolvers<void>()
-  await using hosts = createHosts({
+  await using all = createHosts({
     store,
     resumeWithin: 20,
-    async open(database) {
-      const host = await openHost(database, context)
-      if (database.name !== 'a') return host
+    async open(through) {
+      const host = await openHost(through, context)
+      if (host.name !== 'a') return host
       return { ...host, jobs: { ...host.jobs, idle: () => done.promise } }
     },
   })
+  const hosts = all.at('test')
   const failed: string[] = []
   await hosts.resumeAll(['a', 'none', 'b', 'c'], (name) => void failed.push(name))
   const jobsOf = async (name: string) =>
@@ -248,6 +249,6 @@ test('long jobs of one database do not hold up those of the next', async () => {
 test('opens nothing any more when it is closing', async () => {
   await using server = setupHosts()
   await server.hosts.create('main')
-  await server.hosts[Symbol.asyncDispose]()
+  await server.all[Symbol.asyncDispose]()
   expect(await codeOf(() => server.hosts.open('main'))).toBe('BUSY')
 })

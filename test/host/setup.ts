@@ -39,25 +39,26 @@ export function setupHosts(options: Partial<HostsOptions> = {}, parts: Partial<E
     engine: { ...engine, ...parts },
     addressOf: () => null,
   }
-  const hosts = createHosts({
+  const all = createHosts({
     store,
-    open(database) {
-      opened.push(database.name)
-      return openHost(database, context)
+    open(through) {
+      opened.push(through('test').name)
+      return openHost(through, context)
     },
     sweepEvery: 20,
     ...options,
   })
   const rest = undo.move()
   return {
-    hosts,
+    all,
+    hosts: all.at('test'),
     store,
     context,
     opened,
     clock,
     folder: folder.path,
     async [Symbol.asyncDispose]() {
-      await hosts[Symbol.asyncDispose]()
+      await all[Symbol.asyncDispose]()
       await engine[Symbol.asyncDispose]()
       rest.dispose()
     },

@@ -111,7 +111,11 @@ export interface Database extends AsyncDisposable {
    * were changed by hand get new checksums, entries that are missing are added and stale ones removed; the
    * faults are those that remain. Objects that are accepted take the revision of their unit.
    */
-  verify(meanings: Meanings, accepts: boolean): AsyncIterable<CheckedStep>
+  verify(
+    meanings: Meanings,
+    accepts: boolean,
+    origin?: WriteOptions['origin'],
+  ): AsyncIterable<CheckedStep>
 }
 
 /**

@@ -17,10 +17,12 @@ import type { Scratch } from '../store/scratch'
 
 /** The step of the jobs that imports into a database are, for its runner. */
 export function importSteps(
-  parts: Omit<TransferContext, 'database'>,
+  context: TransferContext,
 ): Readonly<Partial<Record<Job['kind'], JobStep>>> {
-  const step: JobStep = (database, job) => continueImport({ ...parts, database }, job)
-  return { import: Object.assign(step, { discard: discardStaged }) }
+  const { database } = context
+  const step: JobStep = (_, job) => continueImport(context, job)
+  const discard: JobStep['discard'] = (_, tx, job) => discardStaged(database, tx, job)
+  return { import: Object.assign(step, { discard }) }
 }
 
 /**

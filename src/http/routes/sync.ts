@@ -93,7 +93,7 @@ export function createSync(http: HttpContext): AnswerSync {
     stack: DisposableStack,
   ): Promise<StoredRequest> {
     const { subject } = actor
-    const { database } = host
+    const database = host.through('sync')
     const isFirst = isFirstSync(request, subject)
     if (!isFirst) {
       isLater()

@@ -149,8 +149,9 @@ test('a content that is removed while it is imported again is brought again', as
     },
   }
   const steps = importSteps(base)
+  const racingSteps = importSteps({ ...base, database: racing })
   const before = await jobOf(base)
-  const racingStep = async () => await steps.import?.(racing, before)
+  const racingStep = async () => await racingSteps.import?.(racing, before)
   expect((await refusalOf(racingStep)).message).toContain('Blobs are being collected')
   expect(await jobOf(base)).toEqual(before)
   expect(await steps.import?.(database, before)).toBe('more')

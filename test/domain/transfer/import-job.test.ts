@@ -6,7 +6,7 @@ import { createSqliteStore } from '../../../src/sqlite/store'
 import { type TestStore, folderOf, refusalOf, setupStore } from '../../auth/setup'
 import { until } from '../../timing'
 import { importFile } from '../../../src/domain/transfer/import'
-import { cancelImport } from '../../../src/domain/transfer/import-job'
+import { cancelImport, importSteps } from '../../../src/domain/transfer/import-job'
 import {
   contextOf,
   dataOf,
@@ -102,7 +102,8 @@ describe('an import that a crash interrupts', () => {
           throw new Error('the power went')
         }),
     }
-    expect(stepsOf(database).import?.(failing, before)).rejects.toThrow('the power went')
+    const steps = importSteps({ ...contextOf(database), database: failing })
+    expect(steps.import?.(failing, before)).rejects.toThrow('the power went')
     await database.read(() => undefined)
     expect(await onlyJob(database)).toEqual(before)
     expect(dataOf(await exportText(database))).toHaveLength(rows)
