@@ -76,7 +76,8 @@ export function callerOf(base: string, token?: string): Caller {
     const { body } = options
     const headers = new Headers(options.headers)
     if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
-    const isRaw = typeof body === 'string' || body instanceof Uint8Array
+    const isRaw =
+      typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream
     if (body !== undefined && !headers.has('content-type')) {
       headers.set('content-type', 'application/json')
     }
