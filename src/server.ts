@@ -17,6 +17,34 @@ import { listen } from './listen'
 import { type Logs, serverLog } from './log/log'
 import { because } from './net/system-error'
 
+// State per process. Everything that must survive a process is in the engine; the rest belongs to this one process,
+// which an engine on a locked folder makes the only one. With several processes on one engine:
+//
+// - Duties (jobs, mails, old blobs, old history) are the engine's: it grants each to one process. The value that an
+//   import stages (`domain/transfer/staging`) and the mails under way (`mail/outbox`) belong to the holder; the next
+//   holder reads the value again, and may send a mail twice.
+// - Caches follow the commits of all processes, which `onCommit` announces, and stay as they are: what a transaction
+//   remembers (`sqlite/memo`, heads, counters: a second engine has its own), verified tokens and keys (`auth/key`),
+//   clients of login providers (`auth/provider/provider-client`), compiled templates (`mail/templates`).
+// - The hub of live sync (`sync/`: sockets, what each client has seen, who may see a realm) stays per process: a hub
+//   hears the commits of the others, and asks `commitsAfter` for those it missed. That sockets rest while their client
+//   is answered (`live.answering`) must be told to the process that has them.
+// - Settled logins (`auth/person/login-log`) stay: the engine keeps the latest time. Steady clocks stay: each process
+//   begins at the latest stored time and raises it. Concurrent questions to a web hook (`auth/person/admission`) are
+//   asked once for each process.
+// - Counters of requests, OTPs and failed logins (`http/rate-limits`, `auth/limits`, `auth/service`, `sync/gate`) and
+//   the queue of first syncs (`limits/turns`) would allow as much in each process: they move to the engine, a row for
+//   each caller and window, or each process gets its share of the limit.
+// - Replies to repeated refresh requests (`auth/grant/refresh`), proofs of an address (`auth/otp/proof`) and codes of
+//   the service (`auth/service`) are good in the process that made them: they become sealed rows that expire.
+// - The marks of deleted databases (`host/deletions`) are read from a commit, and their removal becomes a duty. Opening,
+//   removing and adopting a database (`host/hosts`) is in turn within a process: the engine must lock, and tell the
+//   others to close it. Those who wait for a job (`domain/job/job-end`) stay.
+// - Budgets of memory (`http/body`, uploads, unsent answers, streams of sync) are a process's own.
+// - At its start a process removes all unfinished uploads (`host/folder-engine`): beside other processes it must
+//   leave the uploads that are younger than the grace period.
+// - Test mode (`testing/`) and the holder of the folder (`host/folder`) are for one process.
+
 /** A running server. Disposing it stops it. */
 export interface Server extends AsyncDisposable {
   /** `http://127.0.0.1:7080` */
