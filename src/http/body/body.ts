@@ -3,7 +3,6 @@ import { scanInSlices } from '../../domain/json/slices'
 import type { Scratch } from '../../domain/store/scratch'
 import { SatchelError } from '../../domain/value/error'
 import { nextTurn } from '../../domain/value/turn'
-import type { Call } from '../call'
 import { type Arrival, createArrivals, piecesOf, tooMany } from './arrivals'
 import { free } from './buffer'
 import { type ChunkSource, chunksOf, incomplete, type UploadTimeout } from './chunks'
@@ -41,7 +40,11 @@ export interface Bodies {
   text(request: Request, maxBytes: number): Promise<string>
 }
 
-type BodyCall = Pick<Call, 'sent' | 'caller'>
+interface BodyCall {
+  readonly sent: Request
+  /** The memory of all bodies of a caller is counted together. */
+  readonly caller: string
+}
 
 export interface JsonSource<V = unknown> {
   /** The place for the file of a large body. */

@@ -17,10 +17,10 @@ import { quoted, SatchelError } from '../../domain/value/error'
 import { grantScopes } from '../../domain/value/scope'
 import type { Host } from '../../host/host'
 import { answer } from '../answer'
+import { answerFields } from '../answer-fields'
 import { bearer, database } from '../bearer'
 import { bearerToken } from '../caller'
 import {
-  answerFields,
   expected,
   type Fields,
   isSet,

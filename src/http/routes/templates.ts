@@ -8,7 +8,8 @@ import { answer } from '../answer'
 import { bearer } from '../bearer'
 import type { Authorised } from '../caller'
 import type { HttpContext } from '../context'
-import { answerFields, expected, type Fields, MOST_BYTES, requireText } from '../body/fields'
+import { answerFields } from '../answer-fields'
+import { expected, type Fields, MOST_BYTES, requireText } from '../body/fields'
 
 /** The mail templates of a database, as files of the public command line client (protocol.md §9.3). */
 export function templateRoutes(http: HttpContext): AnyElysia {
