@@ -1,10 +1,9 @@
 import type {
-  ChunkSize,
   IndexEntry,
   ObjectPut,
   ObjectRemoval,
   ObjectWriter,
-  Places,
+  PageQuery,
   Traces,
 } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
@@ -30,19 +29,9 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     return this.findTimed(table, keys)
   }
 
-  override gather(table: Table, after: number, size: ChunkSize, by: Places) {
+  override page(table: Table, query: PageQuery) {
     payEntries(this.context)
-    return super.gather(table, after, size, by)
-  }
-
-  override locate(table: Table, after: number, by: Places, most: number) {
-    payEntries(this.context)
-    return super.locate(table, after, by, most)
-  }
-
-  override walk(...query: Parameters<ObjectReads['walk']>) {
-    payEntries(this.context)
-    return super.walk(...query)
+    return super.page(table, query)
   }
 
   put(table: Table, puts: readonly ObjectPut[], now: number) {

@@ -19,6 +19,7 @@ import {
   NOW,
   type OpenStore,
   remove,
+  rowsOf,
   setupDatabase,
   update,
   WHOLE,
@@ -399,8 +400,7 @@ function contentsIn({ keys, values }: Contents) {
 async function visible(tx: ReadTx, tables: readonly Table[], realms: ReadonlySet<RealmRef>) {
   const objects = new Map<string, string>()
   for (const table of tables) {
-    const { rows } = await tx.objects.scan(table, 0, WHOLE, realms)
-    for (const { value } of rows) {
+    for (const { value } of rowsOf(tx, table, { realms })) {
       const { key } = JSON.parse(value) as { key: string }
       objects.set(`${table.name} ${key}`, value)
     }

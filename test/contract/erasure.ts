@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { RealmRef } from '../../src/domain/store/realms'
-import type { Traces } from '../../src/domain/store/objects'
+import type { Traces, PageQuery } from '../../src/domain/store/objects'
 import type { Database } from '../../src/domain/store/store'
 import {
   declareIn,
@@ -14,14 +14,15 @@ import {
   insert,
   keyOf,
   keysOf,
+  located,
   NO_TRACES,
   NOW,
   type OpenStore,
   refusalOf,
   remove,
+  rowsOf,
   setupDatabase,
   update,
-  WHOLE,
 } from './fixture'
 import { requireTable } from '../../src/domain/object/tables'
 import type { Table } from '../../src/domain/store/tables'
@@ -40,7 +41,6 @@ export function describeErasure(openStore: OpenStore): void {
         scanned: [...DYING, 'other'],
         gathered: DYING,
         looked: DYING,
-        loaded: [...DYING, 'other'],
         count: DYING.length + 1,
       })
       await database.write((tx) => tx.realms.markErasing(realm))
@@ -50,7 +50,6 @@ export function describeErasure(openStore: OpenStore): void {
         scanned: ['other'],
         gathered: [],
         looked: [],
-        loaded: ['other'],
         count: 1,
       }
       await inEveryLife(fixture, async (again) => {
@@ -106,13 +105,11 @@ export function describeErasure(openStore: OpenStore): void {
       await eraseAll(database, realm, 4, tracesFor(index))
       expect(await keysOf(database, table)).toEqual(keys)
       const places = await database.read(async (tx) => {
-        const { rows } = await tx.objects.scan(table, 0, WHOLE)
-        const found: number[][] = []
-        for (const n of keys.keys()) {
+        const found = [...keys.keys()].map((n) => {
           const lookup = { index, keys: [Uint8Array.of(200, n)] }
-          found.push([...(await tx.objects.locate(table, 0, { lookup }, 10))])
-        }
-        return { rows: rows.map(({ seq }) => [seq]), found }
+          return rowsOf(tx, table, { lookup }).map(({ seq }) => seq)
+        })
+        return { rows: rowsOf(tx, table).map(({ seq }) => [seq]), found }
       })
       expect(places.found).toEqual(places.rows)
     })
@@ -132,10 +129,7 @@ export function describeErasure(openStore: OpenStore): void {
       // With "x", "m" and the tombstone of "y".
       expect(await eraseAll(database, realm, 3, tracesFor(index))).toBe(DYING.length + 3)
       expect(await database.read((tx) => tx.objects.isRealmUsed('rlm-dying'))).toBe(false)
-      const lookup = { index, keys: [Uint8Array.of(1)] }
-      expect(
-        await database.read((tx) => tx.objects.locate(table, 0, { lookup }, WHOLE.rows)),
-      ).toHaveLength(0)
+      expect(await located(database, table, index, Uint8Array.of(1))).toEqual([])
       expect(await keysOf(database, other)).toEqual(['z'])
     })
 
@@ -175,15 +169,13 @@ export function describeErasure(openStore: OpenStore): void {
       await database.write((tx) =>
         tx.objects.addEntries([{ seq: position, entries: [entry(index, 1)] }]),
       )
-      const located = (each: Database) =>
-        each.read(async (tx) => {
+      const found = (each: Database) =>
+        each.read((tx) => {
           const lookup = { index, keys: [Uint8Array.of(1)] }
-          const positions = await tx.objects.locate(table, 0, { lookup }, WHOLE.rows)
-          const { rows } = await tx.objects.load(table, positions, WHOLE)
-          return rows.map(keyOf)
+          return rowsOf(tx, table, { lookup }).map(keyOf)
         })
       const put = { ...fresh('s'), value: VALUE, staged: position }
-      return { fixture, database, table, index, realm, position, located, put }
+      return { fixture, database, table, index, realm, position, located: found, put }
     }
 
     test('is shown by a put only, with the entries that it has by then', async () => {
@@ -233,9 +225,7 @@ export function describeErasure(openStore: OpenStore): void {
       const { database, table, index, realm, position } = staged
       const tracesOf = () => ({ entries: [entry(index, 1)], blobs: [] })
       expect(await eraseAll(database, realm, 10, tracesOf)).toBe(1)
-      const lookup = { index, keys: [Uint8Array.of(1)] }
-      const left = await database.read((tx) => tx.objects.locate(table, 0, { lookup }, WHOLE.rows))
-      expect(left).toHaveLength(0)
+      expect(await located(database, table, index, Uint8Array.of(1))).toEqual([])
       const gone = database.write(async (tx) => tx.objects.readStaged(table, position))
       expect(await gone.catch(String)).toContain('gone')
     })
@@ -328,20 +318,18 @@ function tracesFor(index: number) {
 
 /** The results of each method for the objects of `setupDying`, and for one more called `other`. */
 async function viewOf(database: Database, table: Table, realm: RealmRef, index: number) {
-  return database.read(async ({ objects }) => {
+  return database.read(async (tx) => {
+    const { objects } = tx
     const lookup = { index, keys: [Uint8Array.of(1)] }
-    const keys = (rows: readonly { value: string }[] | undefined) => (rows ?? []).map(keyOf)
-    const positions = Float64Array.from({ length: 30 }, (_, n) => n + 1)
+    const realms = new Set([realm])
+    const keys = (query?: Omit<PageQuery, 'size'>) => rowsOf(tx, table, query).map(keyOf)
     return {
       found: (await objects.find(table, 'd0')) !== undefined,
       many: [...(await objects.findMany(table, ['d0', 'other'])).keys()],
-      scanned: keys((await objects.scan(table, 0, WHOLE)).rows),
-      gathered: keys(await objects.gather(table, 0, WHOLE_CHUNK, { realms: new Set([realm]) })),
-      looked: keys(await objects.gather(table, 0, WHOLE_CHUNK, { lookup })),
-      loaded: keys((await objects.load(table, positions, WHOLE)).rows),
+      scanned: keys(),
+      gathered: keys({ realms }),
+      looked: keys({ lookup }),
       count: await objects.count(table),
     }
   })
 }
-
-const WHOLE_CHUNK = { rows: 1_000, bytes: 1_000_000 }

@@ -5,6 +5,7 @@ import { parseTable } from '../../src/domain/value/schema'
 import type {
   IndexEntry,
   ObjectPut,
+  PageQuery,
   StoredObject,
   StoredRow,
   TimedObject,
@@ -174,8 +175,30 @@ export async function find(
 }
 
 export async function scanAll(database: Database, table: Table): Promise<readonly StoredRow[]> {
-  const { rows } = await database.read((tx) => tx.objects.scan(table, 0, WHOLE))
+  return database.read((tx) => rowsOf(tx, table))
+}
+
+/** All rows of a query that fit in one page. */
+export function rowsOf(
+  tx: ReadTx,
+  table: Table,
+  query: Omit<PageQuery, 'size'> = {},
+): readonly StoredRow[] {
+  const { rows, next } = tx.objects.page(table, { ...query, size: WHOLE })
+  expect(next).toBeUndefined()
   return rows
+}
+
+/** The positions of all rows that have one of these index keys. */
+export async function located(
+  database: Database,
+  table: Table,
+  index: number,
+  ...keys: Uint8Array[]
+): Promise<number[]> {
+  return await database.read((tx) =>
+    rowsOf(tx, table, { lookup: { index, keys } }).map(({ seq }) => seq),
+  )
 }
 
 /** The keys of a table whose objects are `{"id": key, …}`, in order of creation. */

@@ -356,7 +356,7 @@ const CHANGES: readonly [
   ],
   [
     'rows of built-in tables',
-    async (tx) => tx.objects.scan(await requireTable(tx, 'realms'), 0, WHOLE),
+    async (tx) => tx.objects.page(await requireTable(tx, 'realms'), { size: WHOLE }),
     (tx) => putRow('realms', 'rlm-a')(tx),
   ],
   [

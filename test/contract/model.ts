@@ -9,9 +9,9 @@ import {
   entry,
   NOW,
   type OpenStore,
+  rowsOf,
   scanAll,
   setupDatabase,
-  WHOLE,
 } from './fixture'
 import type { Table } from '../../src/domain/store/tables'
 
@@ -167,12 +167,12 @@ async function expectSame(database: Database, world: World, model: Model): Promi
   await database.read(async (tx) => {
     for (let tag = 0; tag < TAGS; tag += 1) {
       const lookup = { index, keys: [Uint8Array.of(tag)] }
-      const found = await tx.objects.locate(table, 0, { lookup }, WHOLE.rows)
-      expect([...(found ?? [])]).toEqual(ascending(keysWhere(({ tags }) => tags.includes(tag))))
+      const found = rowsOf(tx, table, { lookup }).map(({ seq }) => seq)
+      expect(found).toEqual(ascending(keysWhere(({ tags }) => tags.includes(tag))))
     }
     for (const [number, realm] of realms.entries()) {
-      const found = await tx.objects.locate(table, 0, { realms: new Set([realm]) }, WHOLE.rows)
-      expect([...(found ?? [])]).toEqual(ascending(keysWhere((one) => one.realm === number)))
+      const found = rowsOf(tx, table, { realms: new Set([realm]) }).map(({ seq }) => seq)
+      expect(found).toEqual(ascending(keysWhere((one) => one.realm === number)))
     }
   })
 }

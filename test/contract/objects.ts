@@ -13,14 +13,15 @@ import {
   insert,
   keyOf,
   keysOf,
+  located,
   NO_TRACES,
   NOW,
   type OpenStore,
   refusalOf,
   remove,
+  scanAll,
   setupDatabase,
   update,
-  WHOLE,
 } from './fixture'
 import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
 import type { Table } from '../../src/domain/store/tables'
@@ -66,12 +67,8 @@ export function describeObjects(openStore: OpenStore): void {
       expect(await database.write((tx) => tx.objects.insert(table, [fresh('a')], NOW))).toBe(0)
       expect(await find(database, table, 'a')).toEqual(found)
       expect(found?.value).toBe('{"id":"a"}')
-      const located = async (key: number) => {
-        const lookup = { index, keys: [entry(index, key).key] }
-        return database.read((tx) => tx.objects.locate(table, 0, { lookup }, WHOLE.rows))
-      }
-      expect((await located(1))?.length).toBe(1)
-      expect((await located(2))?.length).toBe(0)
+      expect(await located(database, table, index, entry(index, 1).key)).toHaveLength(1)
+      expect(await located(database, table, index, entry(index, 2).key)).toEqual([])
     })
 
     test('are inserted up to the first whose key is taken, however many there are', async () => {
@@ -89,15 +86,12 @@ export function describeObjects(openStore: OpenStore): void {
       expect(await inserted([...range(50, 80), named(3), ...range(80, 90)])).toBe(30)
       expect(await inserted([...range(80, 95), named(81), ...range(95, 120)])).toBe(15)
       expect(await inserted([named(7), ...range(200, 220)])).toBe(0)
-      const { rows } = await database.read((tx) => tx.objects.scan(table, 0, WHOLE))
+      const rows = await scanAll(database, table)
       expect(rows.map(({ value }) => value)).toEqual(range(0, 95).map(({ value }) => value))
       expect(rows.every(({ seq }, at) => at === 0 || seq === rows[at - 1]!.seq + 1)).toBe(true)
       for (const n of [0, 15, 16, 49, 79, 81, 94, 95, 200]) {
-        const lookup = { index, keys: [entry(index, n).key] }
-        const found = await database.read((tx) =>
-          tx.objects.locate(table, 0, { lookup }, WHOLE.rows),
-        )
-        expect([n, found?.length]).toEqual([n, n < 95 ? 1 : 0])
+        const found = await located(database, table, index, entry(index, n).key)
+        expect([n, found.length]).toEqual([n, n < 95 ? 1 : 0])
       }
     })
 
@@ -254,14 +248,8 @@ export function describeObjects(openStore: OpenStore): void {
       // Comparing each element with every other one takes hundreds of times as long.
       expect(Math.min(...ratios)).toBeLessThan(20)
       const keys = [Uint8Array.of(0, 99), Uint8Array.of(10_099 >> 8, 10_099 & 255)]
-      const found = await Promise.all(
-        keys.map(async (key) =>
-          database.read((tx) =>
-            tx.objects.locate(table, 0, { lookup: { index, keys: [key] } }, WHOLE.rows),
-          ),
-        ),
-      )
-      expect(found.map((positions) => positions?.length)).toEqual([0, 1])
+      const found = await Promise.all(keys.map((key) => located(database, table, index, key)))
+      expect(found.map((positions) => positions.length)).toEqual([0, 1])
     })
   })
 
@@ -311,11 +299,8 @@ async function keysIn(
 ): Promise<number[]> {
   const found: number[] = []
   for (let key = 0; key < end; key += 1) {
-    const lookup = { index, keys: [Uint8Array.of(key)] }
-    const positions = await database.read((tx) =>
-      tx.objects.locate(table, 0, { lookup }, WHOLE.rows),
-    )
-    if (positions !== undefined && positions.length > 0) found.push(key)
+    const positions = await located(database, table, index, Uint8Array.of(key))
+    if (positions.length > 0) found.push(key)
   }
   return found
 }

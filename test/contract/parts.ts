@@ -12,9 +12,9 @@ import {
   NOW,
   type OpenStore,
   refusalOf,
+  rowsOf,
   setupDatabase,
   update,
-  WHOLE,
 } from './fixture'
 
 /** `attempt`: a part that may fail alone within a unit. */
@@ -206,6 +206,5 @@ export function describeSteps(openStore: OpenStore): void {
 }
 
 function found(tx: ReadTx, table: Table, lookup: IndexLookup): string[] {
-  const positions = tx.objects.locate(table, 0, { lookup }, 10)
-  return tx.objects.load(table, positions, WHOLE).rows.map(keyOf)
+  return rowsOf(tx, table, { lookup }).map(keyOf)
 }

@@ -34,7 +34,7 @@ export function describeSnapshots(openStore: OpenStore): void {
           const mine = await get(tx, table, 'mine')
           for (let step = 0; step < 10; step += 1) await tx.users.find('nobody')
           const yours = await get(tx, table, 'yours')
-          const { rows } = await tx.objects.scan(table, 0, WHOLE)
+          const { rows } = tx.objects.page(table, { size: WHOLE })
           expect(rows.map(({ value }) => value)).toEqual([mine.value, yours.value])
           expect(Math.max(mine.revision, yours.revision)).toBeLessThanOrEqual(await tx.revision())
           return Number(mine.value) + Number(yours.value)
@@ -213,13 +213,9 @@ function readsOf(tx: ReadTx, table: Table): (() => unknown)[] {
     () => tx.tables.isSealed(),
     () => tx.objects.find(table, 'a'),
     () => tx.objects.findMany(table, ['a']),
-    () => tx.objects.scan(table, 0, WHOLE),
-    () => tx.objects.scanText(table, 0, WHOLE),
-    () => tx.objects.gather(table, 0, WHOLE, { realms }),
-    () => tx.objects.locate(table, 0, { realms }, WHOLE.rows),
-    () => tx.objects.mayWalk({ index: 1, keys: [] }),
-    () => tx.objects.walk(table, 0, WHOLE, { index: 1, keys: [] }),
-    () => tx.objects.load(table, Float64Array.of(1), WHOLE),
+    () => tx.objects.page(table, { size: WHOLE }),
+    () => tx.objects.page(table, { size: WHOLE, realms }),
+    () => tx.objects.page(table, { size: WHOLE, lookup: { index: 1, keys: [Uint8Array.of(1)] } }),
     () => tx.objects.changes(realms, 0, 1, WHOLE),
     () => tx.objects.count(table),
     () => tx.objects.isRealmUsed('alice'),

@@ -12,13 +12,12 @@ import { describeErasure } from './erasure'
 import { describeImages } from './images'
 import { describeIntegrity } from './integrity'
 import { describeInvitations } from './invitations'
-import { describeLists } from './lists'
-import { describeLocating } from './locating'
 import { describeLogins } from './logins'
 import { describeMails } from './mails'
 import { describeMemory } from './memory'
 import { describeModel } from './model'
 import { describeObjects } from './objects'
+import { describePages } from './pages'
 import { describeParts, describeSteps } from './parts'
 import { describeRealms } from './realms'
 import { describeRecords } from './records'
@@ -49,9 +48,8 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeMemory(openStore)
     describeTables(openStore)
     describeObjects(openStore)
-    describeLists(openStore)
+    describePages(openStore)
     describeChanges(openStore)
-    describeLocating(openStore)
     describeBlobs(openStore)
     describeIdleBlobs(openStore)
     describeRealms(openStore)

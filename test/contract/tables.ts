@@ -11,9 +11,9 @@ import {
   keysOf,
   NOW,
   type OpenStore,
+  rowsOf,
   scanAll,
   setupDatabase,
-  WHOLE,
 } from './fixture'
 import type { Table } from '../../src/domain/store/tables'
 
@@ -242,10 +242,9 @@ function stateOf(table: Table | undefined) {
 /** Positions of all entries of an index. */
 async function entriesOf(database: Database, table: Table, index: number): Promise<number[]> {
   const range = { lower: new Uint8Array(0), upper: Uint8Array.of(255, 255) }
-  const found = await database.read((tx) =>
-    tx.objects.locate(table, 0, { lookup: { index, keys: [], range } }, WHOLE.rows),
+  return database.read((tx) =>
+    rowsOf(tx, table, { lookup: { index, keys: [], range } }).map(({ seq }) => seq),
   )
-  return [...(found ?? [])]
 }
 
 /** Declares 497 tables with indexes, and returns the times before the first of each hundred, ms. */

@@ -172,7 +172,7 @@ async function stateOf(folder: string): Promise<number | string> {
   const values = await database.read(async (tx) => {
     const table = await tx.tables.find('items')
     if (table === undefined) return []
-    const { rows } = await tx.objects.scan(table, 0, { rows: 1_000, bytes: 1e9 })
+    const { rows } = tx.objects.page(table, { size: { rows: 1_000, bytes: 1e9 } })
     return rows.map(({ value }) => (JSON.parse(value) as { step: number }).step)
   })
   const [step = 0] = values

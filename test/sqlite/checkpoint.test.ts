@@ -57,7 +57,7 @@ describe('the write-ahead log', () => {
       isWriting = false
     })
     while (isWriting) {
-      await database.read((tx) => tx.objects.scan(table, 0, { rows: 100, bytes: MIB }))
+      await database.read((tx) => tx.objects.page(table, { size: { rows: 100, bytes: MIB } }))
       largest = Math.max(largest, statSync(`${file}-wal`).size)
       await Bun.sleep(1)
     }

@@ -441,7 +441,7 @@ function put(writer: SetupWriter, table: Table, key: string): Promise<void> {
 }
 
 async function keysOf(writer: SetupWriter, table: Table): Promise<string[]> {
-  const { rows } = await writer.run((tx) => tx.objects.scan(table, 0, WHOLE))
+  const { rows } = await writer.run((tx) => tx.objects.page(table, { size: WHOLE }))
   return rows.map(keyOf)
 }
 

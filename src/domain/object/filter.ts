@@ -2,12 +2,8 @@ import { quoted, SatchelError } from '../value/error'
 import { decodePercent } from '../value/percent'
 import { timeOfDate } from '../value/time'
 import { propertyAt } from '../value/property'
-import type { ChunkSize, IndexLookup, Places, StoredRow } from '../store/objects'
-import type { RealmRef } from '../store/realms'
-import { andThen, type Awaitable } from '../store/records'
-import type { ReadTx } from '../store/store'
+import type { IndexLookup } from '../store/objects'
 import { ARRAY_RANGE, candidateKeys, isCutKey } from '../value/index-key'
-import { parseStored } from '../value/value'
 import type { Table, TableIndex } from '../store/tables'
 
 /** A property that must have one of these values. */
@@ -112,73 +108,23 @@ function refusal(message: string): SatchelError {
   return new SatchelError('INVALID_REQUEST', message)
 }
 
-/** The rows that pass the filters according to an index. */
-export interface Found {
-  /** Filters that each row must still be compared with. */
-  readonly filters: readonly Filter[]
-  /** Where to locate the candidates; undefined when they are in `rows` or on `path`. */
-  readonly places: Places | undefined
-  readonly rows: readonly StoredRow[] | undefined
-  readonly path: IndexPath | undefined
-}
-
-/** A look-up whose rows are found chunk by chunk, and the filter that they pass. */
-export interface IndexPath {
-  readonly lookup: IndexLookup
+/** A filter that an index answers. */
+export interface IndexedFilter {
   readonly filter: Filter
+  readonly lookup: IndexLookup
+  /** True when each object under the keys of the look-up passes the filter. */
+  readonly isExact: boolean
 }
 
-const NOWHERE = { places: undefined, rows: undefined, path: undefined } as const
-
-/**
- * Lets the first index that narrows the table down answer its filter; undefined when none does.
- * `rows` are of these realms only if they are named.
- */
-export function findByIndex(
-  tx: ReadTx,
-  table: Table,
-  after: number,
-  size: ChunkSize,
-  filters: readonly Filter[],
-  realms: ReadonlySet<RealmRef> | undefined,
-): Awaitable<Found | undefined> {
-  const filter = filters.find((each) => indexFor(table, each) !== undefined)
-  const index = filter && indexFor(table, filter)
-  if (filter === undefined || index === undefined) return undefined
-  const lookup = lookupOf(index, filter)
-  return andThen(findRows(tx, table, after, size, filter, lookup, realms), (rows) => {
-    const others = filters.filter((other) => other !== filter)
-    if (rows !== undefined) return { ...NOWHERE, rows, filters: others }
-    return andThen(tx.objects.mayWalk(lookup), (mayWalk) => {
-      if (!mayWalk) return { ...NOWHERE, places: { lookup }, filters }
-      const isExact = !lookup.keys.some(isCutKey)
-      return { ...NOWHERE, path: { lookup, filter }, filters: isExact ? others : filters }
-    })
-  })
-}
-
-/** The rows that pass this one filter, when they are few. */
-function findRows(
-  tx: ReadTx,
-  table: Table,
-  after: number,
-  size: ChunkSize,
-  filter: Filter,
-  { index, keys, range }: IndexLookup,
-  realms: ReadonlySet<RealmRef> | undefined,
-): Awaitable<readonly StoredRow[] | undefined> {
-  const isMatch = (row: StoredRow) => matches([filter], parseStored(row.value))
-  const gather = (lookup: IndexLookup) => tx.objects.gather(table, after, size, { lookup, realms })
-  return andThen(gather({ index, keys }), (equal) => {
-    if (equal === undefined) return undefined
-    const exact = keys.some(isCutKey) ? equal.filter(isMatch) : equal
-    if (range === undefined) return exact
-    return andThen(gather({ index, keys: [], range }), (arrays) => {
-      if (arrays === undefined || exact.length + arrays.length > size.rows) return undefined
-      if (arrays.length === 0) return exact
-      return [...exact, ...arrays.filter(isMatch)].toSorted((one, other) => one.seq - other.seq)
-    })
-  })
+/** The first filter that an index narrows the table down to. */
+export function indexedFilter(table: Table, filters: readonly Filter[]): IndexedFilter | undefined {
+  for (const filter of filters) {
+    const index = indexFor(table, filter)
+    if (index === undefined) continue
+    const lookup = lookupOf(index, filter)
+    return { filter, lookup, isExact: !lookup.keys.some(isCutKey) }
+  }
+  return undefined
 }
 
 /** Without `*` an array is indexed whole, and one of its elements may match. */

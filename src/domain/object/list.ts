@@ -1,24 +1,16 @@
+import { type Access, accessOf, mayRead } from '../access/access'
 import { type Actor, requireStanding } from '../access/actor'
-import { SatchelError } from '../value/error'
-import type { Chunk, ChunkSize, Places, StoredRow } from '../store/objects'
-import { andThen, type Awaitable } from '../store/records'
-import type { Database, ReadTx } from '../store/store'
-import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
-import {
-  type Filter,
-  findByIndex,
-  type Found,
-  type IndexPath,
-  type ListQuery,
-  matches,
-} from './filter'
+import type { ChunkSize, Page, PageEnd, StoredRow } from '../store/objects'
+import type { RealmRef } from '../store/realms'
+import type { Database, ReadTx } from '../store/store'
+import type { Table } from '../store/tables'
+import { SatchelError } from '../value/error'
+import { nextTurn } from '../value/turn'
+import { parseStored } from '../value/value'
+import { type Filter, indexedFilter, type ListQuery, matches } from './filter'
 import { realmsInView, showsAllPublic } from './object'
 import { requireTable } from './tables'
-import { type Access, accessOf, mayRead } from '../access/access'
-import type { RealmRef } from '../store/realms'
-import { parseStored } from '../value/value'
-import type { Table } from '../store/tables'
 
 /** A page is held in memory: it ends here even when `$limit` asks for more rows. */
 const PAGE_BYTES = 16 * 1024 * 1024
@@ -43,106 +35,69 @@ export interface List {
  * may take long (promise 15). `reserve` is called with the memory that a page needs, in bytes, before
  * it is taken, and may throw.
  */
-export function listObjects(
+export async function listObjects(
   database: Database,
   actor: Actor,
   view: ViewName,
   tableName: string,
   query: ListQuery,
   reserve: (bytes: number) => void = () => undefined,
-): Awaitable<List> {
-  const start = query.after === undefined ? 0 : parseAfter(query.after)
-  const { limit } = query
-  const prepare = (tx: ReadTx) =>
-    andThen(requireStanding(tx, actor), () =>
-      andThen(requireTable(tx, tableName), (table) =>
-        prepareReading(tx, table, actor, view, query, start),
-      ),
-    )
-  if (limit !== undefined) {
-    return andThen(database.read(prepare), (reading) =>
-      page(database, reading, start, limit, reserve),
-    )
-  }
-  const begun = database.read((tx) =>
-    andThen(prepare(tx), (reading) =>
-      andThen(nextTexts(tx, reading, start), (chunk) => ({ reading, chunk })),
-    ),
-  )
-  return andThen(begun, ({ reading, chunk }) => listFrom(database, reading, chunk))
+): Promise<List> {
+  const listing = { database, actor, view, tableName, filters: query.filters }
+  const after = query.after === undefined ? undefined : parseAfter(query.after)
+  return query.limit === undefined
+    ? await listFrom(listing, after)
+    : await limitedList(listing, after, query.limit, reserve)
+}
+
+interface Listing {
+  readonly database: Database
+  readonly actor: Actor
+  readonly view: ViewName
+  readonly tableName: string
+  readonly filters: readonly Filter[]
 }
 
 /** A list that begins with this chunk; those after it are read when they are asked for. */
-function listFrom(database: Database, reading: Reading, { texts, next }: TextChunk): List {
-  if (next === undefined) return { texts, more: undefined, after: undefined }
+async function listFrom(listing: Listing, after: PageEnd | undefined): Promise<List> {
+  const { rows, text, next } = await readPage(listing, after)
   const more = async () => {
     await nextTurn()
-    const chunk = await database.read(async (tx) => {
-      requireStanding(tx, reading.actor)
-      return nextTexts(tx, reading, next)
-    })
-    return listFrom(database, reading, chunk)
+    return await listFrom(listing, next)
   }
-  return { texts, more, after: undefined }
+  const texts = text === undefined ? textsOf(rows) : text === '' ? [] : [text]
+  return { texts, more: next && more, after: undefined }
 }
 
-/** The texts of a chunk, and the `seq` to go on after. */
-interface TextChunk {
-  readonly texts: readonly string[]
-  readonly next: number | undefined
-}
-
-function nextTexts(tx: ReadTx, reading: Reading, after: number): Awaitable<TextChunk> {
-  if (reading.text !== undefined) return textChunk(reading.text, undefined)
-  if (reading.rows !== undefined) return { texts: textsOf(reading.rows), next: undefined }
-  return andThen(nextText(tx, reading, after), (joined) => {
-    if (joined !== undefined) return textChunk(joined.text, joined.next)
-    return andThen(nextRows(tx, reading, after, CHUNK), ({ rows, next }) => ({
-      texts: textsOf(rows),
-      next,
-    }))
-  })
-}
-
-function textChunk(text: string, next: number | undefined): TextChunk {
-  return { texts: text === '' ? [] : [text], next }
-}
-
-/** A page is read whole, and one row more, because its header says whether there is a next one. */
-async function page(
-  database: Database,
-  reading: Reading,
-  start: number,
+/** Read whole, and one row more, because its header says whether there is a next page. */
+async function limitedList(
+  listing: Listing,
+  after: PageEnd | undefined,
   limit: number,
   reserve: (bytes: number) => void,
 ): Promise<List> {
-  const rows: StoredRow[] = reading.rows?.slice(0, limit + 1) ?? []
+  const rows: StoredRow[] = []
   let bytes = PAGE_BYTES
-  let chunks = 0
-  let after: number | undefined = reading.rows === undefined ? start : undefined
-  while (after !== undefined && rows.length <= limit && bytes > 0) {
-    const from: number = after
-    // Rows of other realms are passed over: each chunk is larger than the one before.
-    const few = (limit + 1 - rows.length) * 4 ** chunks
-    const wanted = reading.filters.length === 0 ? few : CHUNK.rows
-    chunks += 1
-    const size = { rows: Math.min(wanted, CHUNK.rows), bytes: CHUNK.bytes }
-    const chunk: Chunk = await database.read((tx) => {
-      requireStanding(tx, reading.actor)
-      return nextRows(tx, reading, from, size)
-    })
-    rows.push(...chunk.rows)
-    for (const row of chunk.rows) bytes -= row.value.length
+  let next = after
+  for (let reads = 0; reads === 0 || next !== undefined; reads += 1) {
+    if (reads > 0) await nextTurn()
+    // Rows of other realms are passed over: each read is larger than the one before.
+    const page = await readPage(listing, next, (limit + 1 - rows.length) * 4 ** reads)
+    rows.push(...page.rows)
+    for (const row of page.rows) bytes -= row.value.length
     const read = PAGE_BYTES - bytes
     reserve(read > LARGE_PAGE_BYTES ? Math.max(read, PAGE_BYTES) : read)
-    after = chunk.next
-    if (after !== undefined) await nextTurn()
+    next = page.next
+    if (rows.length > limit || bytes <= 0) break
   }
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
-  const isEnd = after === undefined && rows.length <= limit
-  const next = isEnd || last === undefined ? undefined : formatAfter(last.seq)
-  return { texts: textsOf(shown), more: undefined, after: next }
+  const isEnd = next === undefined && rows.length <= limit
+  return {
+    texts: textsOf(shown),
+    more: undefined,
+    after: isEnd || last === undefined ? undefined : formatAfter(last.seq),
+  }
 }
 
 function textsOf(rows: readonly StoredRow[]): string[] {
@@ -153,9 +108,9 @@ function formatAfter(seq: number): string {
   return `s${seq.toString(36)}`
 }
 
-function parseAfter(text: string): number {
+function parseAfter(text: string): PageEnd {
   const seq = /^s[0-9a-z]{1,11}$/.test(text) ? Number.parseInt(text.slice(1), 36) : Number.NaN
-  if (Number.isSafeInteger(seq)) return seq
+  if (Number.isSafeInteger(seq)) return { seq }
   throw new SatchelError(
     'INVALID_REQUEST',
     'Invalid "$after": use the one in the Link header of the previous page',
@@ -165,188 +120,58 @@ function parseAfter(text: string): number {
 /** One short read of a list (design.md §3 Lists). */
 const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
 
-/** How the rows of a list are found, decided once for all its chunks. */
-interface Reading {
-  readonly table: Table
-  readonly actor: Actor
-  readonly view: ViewName
-  /** Only rows of these realms, if they are named. */
-  readonly realms: ReadonlySet<RealmRef> | undefined
-  /** Filters that finding the rows has not applied yet. */
-  readonly filters: readonly Filter[]
-  /** Where the rows are, when an index knows. */
-  readonly located: Located | undefined
-  /** The way to the rows, when an index has them in order of creation. */
-  readonly path: IndexPath | undefined
-  /** All rows, when they are few and were read with their places. */
-  readonly rows: readonly StoredRow[] | undefined
-  /** Their values, joined, when they were read in that form. */
-  readonly text: string | undefined
-}
-
-/** Positions that are located some at a time: a list takes the memory of those, however long it is. */
-interface Located {
-  readonly by: Places
-  readonly most: number
-  /** Those after the last chunk, ascending; there are no more when they are fewer than `most`. */
-  positions: Float64Array
-}
-
-/** Positions of a list that are located at once. */
-const MOST_LOCATED = 20_000
-
-/** Chooses the cheapest way to the rows of a list after `start`. */
-function prepareReading(
-  tx: ReadTx,
-  table: Table,
-  actor: Actor,
-  view: ViewName,
-  query: ListQuery,
-  start: number,
-): Awaitable<Reading> {
-  const named = query.filters.find(({ path }) => path === 'realmId')
-  const filters =
-    named === undefined ? query.filters : query.filters.filter((filter) => filter !== named)
-  // A page and one row more are enough to find by looking at all of them.
-  const most = query.limit === undefined ? CHUNK.rows : Math.min(CHUNK.rows, query.limit + 1)
-  const size = { rows: most, bytes: CHUNK.bytes }
-  return andThen(accessOf(tx, actor), (access) => {
+/** The next rows of a list, about `wanted` of them, or as one text unless their number is `wanted`. */
+async function readPage(
+  { database, actor, view, tableName, filters }: Listing,
+  after: PageEnd | undefined,
+  wanted?: number,
+): Promise<Page> {
+  return database.read((tx) => {
+    requireStanding(tx, actor)
+    const table = requireTable(tx, tableName)
+    const access = accessOf(tx, actor)
+    const named = filters.find(({ path }) => path === 'realmId')
+    const others = filters.filter((filter) => filter !== named)
     const inView = realmsInView(access, view, table)
-    return andThen(named === undefined ? inView : realmsNamed(tx, named, inView), (realms) => {
-      const base = { table, actor, view, realms, filters, ...NOWHERE }
-      return andThen(findByIndex(tx, table, start, size, filters, realms), (found) => {
-        if (found !== undefined) return readingOf(tx, base, access, found, start)
-        if (realms === undefined) return base
-        return readingInRealms(tx, base, realms, access, query, start, size)
-      })
+    const realms = named === undefined ? inView : realmsNamed(tx, named, inView)
+    const indexed = indexedFilter(table, others)
+    const unindexed = others.filter((filter) => filter !== indexed?.filter)
+    const isWhole = showsWhole(view, actor, table)
+    const page = tx.objects.page(table, {
+      after,
+      // Rows that filters leave out are passed over, too.
+      size:
+        wanted === undefined || unindexed.length > 0
+          ? CHUNK
+          : { ...CHUNK, rows: Math.min(wanted, CHUNK.rows) },
+      realms,
+      lookup: indexed?.lookup,
+      joined: isWhole && others.length === 0 && wanted === undefined,
     })
+    const left = page.isExact === true && indexed?.isExact === true ? unindexed : others
+    if (isWhole && left.length === 0) return page
+    const isListed = (row: StoredRow) =>
+      (isWhole || mayReadRow(access, table, row)) &&
+      (left.length === 0 || matches(left, parseStored(row.value)))
+    return { ...page, rows: page.rows.filter(isListed) }
   })
 }
 
-const NOWHERE = { located: undefined, path: undefined, rows: undefined, text: undefined } as const
-
-/** Reads the rows that an index has found, or where it says. */
-function readingOf(
-  tx: ReadTx,
-  base: Reading,
-  access: Access,
-  { places, rows, path, filters }: Found,
-  start: number,
-): Awaitable<Reading> {
-  const reading = { ...base, filters, path }
-  if (places !== undefined) {
-    const located = locate(tx, base.table, start, places, MOST_LOCATED)
-    return andThen(located, (found) => ({ ...reading, located: found }))
+/** True when every row in the realms of a view is shown in it. */
+function showsWhole(view: ViewName, actor: Actor, table: Table): boolean {
+  switch (view) {
+    case 'all':
+      return true
+    case 'public':
+      return showsAllPublic(actor, table)
+    case 'my':
+      return !table.builtIn
   }
-  return { ...reading, rows: rows?.filter((row) => isListed(reading, access, row)) }
 }
 
-/** Reads the rows of the realms that are shown. */
-function readingInRealms(
-  tx: ReadTx,
-  base: Reading,
-  realms: ReadonlySet<RealmRef>,
-  access: Access,
-  query: ListQuery,
-  start: number,
-  size: ChunkSize,
-): Awaitable<Reading> {
-  const many = () => readingOfMany(tx, base, realms, query, start, size)
-  if (query.limit === undefined && start === 0 && showsWhole(base, access)) {
-    return andThen(tx.objects.gatherText(base.table, CHUNK, realms), (text) =>
-      text === undefined ? many() : { ...base, text },
-    )
-  }
-  return andThen(tx.objects.gather(base.table, start, CHUNK, { realms }), (rows) =>
-    rows === undefined
-      ? many()
-      : { ...base, rows: rows.filter((row) => isListed(base, access, row)) },
-  )
-}
-
-function readingOfMany(
-  tx: ReadTx,
-  base: Reading,
-  realms: ReadonlySet<RealmRef>,
-  { limit }: ListQuery,
-  start: number,
-  size: ChunkSize,
-): Reading {
-  const { table, filters } = base
-  const near = tx.objects.scan(table, start, size, realms)
-  // Where the realms have a large part of the rows, they are passed over faster than located.
-  if (near.rows.length === size.rows || near.next === undefined) return base
-  const wanted = limit === undefined || filters.length > 0 ? MOST_LOCATED : limit + 1
-  return { ...base, located: locate(tx, table, start, { realms }, wanted) }
-}
-
-function locate(tx: ReadTx, table: Table, after: number, by: Places, most: number) {
-  return { by, most, positions: tx.objects.locate(table, after, by, most) }
-}
-
-/** The rows of the list in the next chunk after `after`. */
-function nextRows(tx: ReadTx, reading: Reading, after: number, size: ChunkSize): Chunk {
-  const chunk = nextCandidates(tx, reading, after, size)
-  const { actor } = reading
-  const access = accessOf(tx, actor)
-  return { ...chunk, rows: chunk.rows.filter((row) => isListed(reading, access, row)) }
-}
-
-function nextCandidates(
-  tx: ReadTx,
-  { table, realms, located, path }: Reading,
-  after: number,
-  size: ChunkSize,
-): Chunk {
-  if (located !== undefined) return loadLocated(tx, table, located, after, size, realms)
-  const walked = path && tx.objects.walk(table, after, size, path.lookup, realms)
-  if (walked !== undefined) return walked
-  const chunk = tx.objects.scan(table, after, size, realms)
-  if (path === undefined) return chunk
-  // Since the list began, an array was stored under the index.
-  return { ...chunk, rows: chunk.rows.filter((row) => passes([path.filter], row)) }
-}
-
-function loadLocated(
-  tx: ReadTx,
-  table: Table,
-  located: Located,
-  after: number,
-  size: ChunkSize,
-  realms: ReadonlySet<RealmRef> | undefined,
-): Chunk {
-  const { by, most } = located
-  let positions = positionsAfter(located.positions, after)
-  if (positions.length === 0 && located.positions.length === most) {
-    positions = tx.objects.locate(table, after, by, most)
-    located.positions = positions
-  }
-  const chunk = tx.objects.load(table, positions, size, realms)
-  const isLast = located.positions.length < most
-  return chunk.next !== undefined || isLast ? chunk : { ...chunk, next: positions.at(-1) }
-}
-
-function passes(filters: readonly Filter[], row: StoredRow): boolean {
-  return matches(filters, parseStored(row.value))
-}
-
-/** The same as one text, when every row in the realms belongs to the list unchanged. */
-function nextText(tx: ReadTx, reading: Reading, after: number) {
-  const { table, realms, located, path, actor } = reading
-  if (located !== undefined || path !== undefined) return undefined
-  return andThen(accessOf(tx, actor), (access) =>
-    showsWhole(reading, access) ? tx.objects.scanText(table, after, CHUNK, realms) : undefined,
-  )
-}
-
-/** True when every row in the realms of a list belongs to it unchanged. */
-function showsWhole({ table, realms, filters, view, actor }: Reading, access: Access): boolean {
-  if (filters.length > 0) return false
-  if (view === 'public') return showsAllPublic(actor, table)
-  if (view !== 'my') return true
-  // The reader may have lost a realm since the list began.
-  const { realmRefs } = access
-  return !table.builtIn && (realms === realmRefs || realms?.isSubsetOf(realmRefs) === true)
+function mayReadRow(access: Access, table: Table, row: StoredRow): boolean {
+  // Called only for member rows, whose key is `id`.
+  return mayRead(access, table.name, row.realm, () => parseStored(row.value)['id'])
 }
 
 function realmsNamed(
@@ -360,29 +185,4 @@ function realmsNamed(
     if (realm !== undefined && inView?.has(realm.ref) !== false) refs.add(realm.ref)
   }
   return refs
-}
-
-/** `positions` is ascending. */
-function positionsAfter(positions: Float64Array, after: number): Float64Array {
-  let low = 0
-  let high = positions.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((positions[middle] ?? 0) <= after) low = middle + 1
-    else high = middle
-  }
-  return positions.subarray(low)
-}
-
-function isListed(reading: Reading, access: Access, row: StoredRow): boolean {
-  const { table, view, actor, realms, filters } = reading
-  if (realms?.has(row.realm) === false) return false
-  const isWhole = view === 'all' || (view === 'public' && showsAllPublic(actor, table))
-  if (!isWhole && !mayRead(access, table.name, row.realm, () => keyOfRow(row))) return false
-  return filters.length === 0 || passes(filters, row)
-}
-
-/** Called only for member rows, whose key is `id`. */
-function keyOfRow(row: StoredRow): unknown {
-  return parseStored(row.value)['id']
 }

@@ -60,11 +60,11 @@ function buildIndex(database: Database, id: string, values: Values): ReturnType<
     const table = tx.tables.find(String(name))
     const index = table?.indexes.find((candidate) => candidate.number === number)
     if (table === undefined || index === undefined) return undefined
-    const chunk = tx.objects.scan(table, Number(after), STEP)
+    const page = tx.objects.page(table, { after: { seq: Number(after) }, size: STEP })
     const one = { ...table, indexes: [index] }
     const added: RowEntries[] = []
     // The entries of a damaged object come with the one that replaces it.
-    for (const { seq, value } of chunk.rows.filter(({ isDamaged }) => isDamaged !== true)) {
+    for (const { seq, value } of page.rows.filter(({ isDamaged }) => isDamaged !== true)) {
       const entries = entriesOf(one, values.parse(value))
       if (!('part' in entries) || entries.count <= STEP.entries) {
         added.push({ seq, entries })
@@ -80,12 +80,12 @@ function buildIndex(database: Database, id: string, values: Values): ReturnType<
     }
     values.forget()
     tx.objects.addEntries(added)
-    if (chunk.next === undefined) {
+    if (page.next === undefined) {
       tx.tables.setIndexState(index.number, 'ready')
       return undefined
     }
-    const state = { ...job.state, after: chunk.next }
-    return { ...job, state, done: job.done + chunk.rows.length }
+    const state = { ...job.state, after: page.next.seq }
+    return { ...job, state, done: job.done + page.rows.length }
   })
 }
 

@@ -71,7 +71,7 @@ export function ensureOwnerRows(given: Writing, after: number): number | undefin
   const { tx } = given
   const table = tx.tables.find('realms')
   if (table === undefined) return undefined
-  const { rows, next } = tx.objects.scan(table, after, STEP)
+  const { rows, next } = tx.objects.page(table, { after: { seq: after }, size: STEP })
   for (const row of rows) {
     if (row.isDamaged === true) continue
     const { owner } = parseStored(row.value)
@@ -79,7 +79,7 @@ export function ensureOwnerRows(given: Writing, after: number): number | undefin
     if (typeof owner !== 'string' || realm === undefined) continue
     ensureOwnerRow(given, realm, owner)
   }
-  return next
+  return next?.seq
 }
 
 /** Names the rights that a row of `realms` gives, besides those of rows of `members`. */

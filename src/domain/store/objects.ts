@@ -43,13 +43,6 @@ export interface Tombstone {
 
 export type StoredRow = Pick<StoredObject, 'seq' | 'realm' | 'value' | 'isDamaged'>
 
-export interface Chunk {
-  /** In order of creation. */
-  readonly rows: readonly StoredRow[]
-  /** The `seq` to go on after, or undefined when there is no more. */
-  readonly next: number | undefined
-}
-
 /** How much one short read may take: it ends at whichever comes first. */
 export interface ChunkSize {
   readonly rows: number
@@ -66,10 +59,34 @@ export interface IndexLookup {
   readonly range?: { readonly lower: Uint8Array; readonly upper: Uint8Array }
 }
 
-/** Where rows are: in these realms, or where an index says, there too in these realms if they are named. */
-export type Places =
-  | { readonly realms: ReadonlySet<RealmRef> }
-  | { readonly lookup: IndexLookup; readonly realms?: ReadonlySet<RealmRef> | undefined }
+/** What a page of objects is to hold. */
+export interface PageQuery {
+  /** The end of the page before, of the same query; absent: the first page. */
+  readonly after?: PageEnd | undefined
+  readonly size: ChunkSize
+  /** Only rows of these realms; absent: of all. */
+  readonly realms?: ReadonlySet<RealmRef> | undefined
+  /** At least the rows that an index look-up finds; there may be others. */
+  readonly lookup?: IndexLookup | undefined
+  /** One text instead of rows, where the engine has it as cheaply. */
+  readonly joined?: boolean
+}
+
+/** Where a page ended. An engine may keep more in it for the next page of the same query. */
+export interface PageEnd {
+  readonly seq: number
+}
+
+/** Objects in order of creation. */
+export interface Page {
+  readonly rows: readonly StoredRow[]
+  /** The values, joined by commas, instead of `rows`: it may be larger than the size of the page. */
+  readonly text?: string
+  /** True when each row has one of the keys of the look-up. */
+  readonly isExact?: boolean
+  /** Undefined when there is no more. */
+  readonly next: PageEnd | undefined
+}
 
 /** The latest change of one object in one realm. */
 export interface Change {
@@ -119,55 +136,11 @@ export interface ObjectReader {
   findText(table: Table, key: string, realms?: ReadonlySet<RealmRef>): ObjectText | undefined
   find(table: Table, key: string): StoredObject | undefined
   findMany(table: Table, keys: readonly string[]): Map<string, StoredObject>
-  /** The rows after `after` in order of creation, of these realms only if they are named. */
-  scan(table: Table, after: number, size: ChunkSize, realms?: ReadonlySet<RealmRef>): Chunk
   /**
-   * The values that `scan` would give, joined by commas, with the position to go on after;
-   * undefined when they are not to be had in one go (large values, several realms).
+   * One page of the objects that a query describes. The engine chooses the way. A page costs what it holds: it
+   * may end early, even empty, with a `next`. Over all pages each object that is there throughout comes once.
    */
-  scanText(
-    table: Table,
-    after: number,
-    size: ChunkSize,
-    realms?: ReadonlySet<RealmRef>,
-  ): { readonly text: string; readonly next: number | undefined } | undefined
-  /** The rows that `locate` finds, in order of creation, when one read may return them all. */
-  gather(table: Table, after: number, size: ChunkSize, by: Places): readonly StoredRow[] | undefined
-  /**
-   * The values of all rows in these realms, joined by commas, in order of creation; undefined when one read
-   * may not return them all.
-   */
-  gatherText(table: Table, size: ChunkSize, realms: ReadonlySet<RealmRef>): string | undefined
-  /**
-   * The first `most` positions (`seq`, ascending) after `after`: of the rows in these realms, or of
-   * those that an index look-up finds in any realm. There are no others when they are fewer. Takes the
-   * memory of what it gives, and the time of all that there are.
-   */
-  locate(table: Table, after: number, by: Places, most: number): Float64Array
-  /** True while `walk` can follow this look-up: the index has no entry in its range. */
-  mayWalk(lookup: IndexLookup): boolean
-  /**
-   * The rows that a look-up finds after `after`, of these realms only if they are named, in order of
-   * creation: a chunk costs what it holds,
-   * however many rows follow. Undefined when `mayWalk` is false by now.
-   */
-  walk(
-    table: Table,
-    after: number,
-    size: ChunkSize,
-    lookup: IndexLookup,
-    realms?: ReadonlySet<RealmRef>,
-  ): Chunk | undefined
-  /**
-   * The rows at these positions that are still there, of these realms only if they are named; `next`
-   * is the position to go on after.
-   */
-  load(
-    table: Table,
-    positions: Float64Array,
-    size: ChunkSize,
-    realms?: ReadonlySet<RealmRef>,
-  ): Chunk
+  page(table: Table, query: PageQuery): Page
   /**
    * What changed in these realms, in all tables or in the named ones, in the revisions after `after` up to `upTo`: each
    * object once, as it is now, and each object that is gone from a realm once. In the order of the

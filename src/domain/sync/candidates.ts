@@ -5,8 +5,10 @@ import type {
   ChangePosition,
   ChunkSize,
   IndexLookup,
-  StoredRow,
+  Page,
+  PageEnd,
 } from '../store/objects'
+import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { aborted } from '../value/error'
@@ -19,9 +21,6 @@ import type { ClientTransaction } from './request'
 
 /** One short read of a look-up. */
 const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
-/** Positions that are located at once. */
-const MOST_LOCATED = 20_000
-
 /** The keys of rows that may satisfy the criteria of a transaction, looked up before its unit. */
 export interface Candidates {
   /** The revision of the database before the look-up: later changes are looked at again. */
@@ -84,23 +83,18 @@ async function findByIndex(
   if (lookup === undefined) return undefined
   const keys: string[] = []
   const multiOf = multiOfIn(table)
-  for (let after: number | undefined = 0; after !== undefined;) {
-    const from: number = after
-    const positions: Float64Array = await database.read((tx) =>
-      tx.objects.locate(table, from, { lookup }, MOST_LOCATED),
-    )
-    for (let start = 0; start < positions.length; start += CHUNK.rows) {
-      const some = positions.subarray(start, start + CHUNK.rows)
-      const rows = await database.read((tx) => loadVisible(tx, actor, table, some))
-      for (const { value } of rows) {
-        const object = parseStored(value)
-        const key = keyOf(table, object)
-        if (key !== undefined && satisfies(criteria, object, key, multiOf)) keys.push(key)
-      }
-      await turnFor(signal)
+  let after: PageEnd | undefined
+  do {
+    const from: PageEnd | undefined = after
+    const page: Page = await database.read((tx) => visiblePage(tx, actor, table, lookup, from))
+    for (const { value } of page.rows) {
+      const object = parseStored(value)
+      const key = keyOf(table, object)
+      if (key !== undefined && satisfies(criteria, object, key, multiOf)) keys.push(key)
     }
-    after = positions.length === MOST_LOCATED ? positions.at(-1) : undefined
-  }
+    after = page.next
+    await turnFor(signal)
+  } while (after !== undefined)
   return keys
 }
 
@@ -110,15 +104,20 @@ async function turnFor(signal: AbortSignal | undefined): Promise<void> {
   if (signal?.aborted === true) throw aborted()
 }
 
-async function loadVisible(
+function visiblePage(
   tx: ReadTx,
   actor: Actor,
   table: Table,
-  positions: Float64Array,
-): Promise<readonly StoredRow[]> {
-  const { realmRefs, pending } = await accessOf(tx, actor)
-  const { rows } = await tx.objects.load(table, positions, { ...CHUNK, bytes: Infinity })
-  return rows.filter(({ realm }) => realmRefs.has(realm) || pending.has(realm))
+  lookup: IndexLookup,
+  after: PageEnd | undefined,
+): Page {
+  const realms = visibleRealms(tx, actor)
+  return tx.objects.page(table, { after, size: CHUNK, realms, lookup })
+}
+
+function visibleRealms(tx: ReadTx, actor: Actor): ReadonlySet<RealmRef> {
+  const { realmRefs, pending } = accessOf(tx, actor)
+  return new Set([...realmRefs, ...pending.keys()])
 }
 
 /** The look-up that finds all rows of a range, and maybe more; undefined when none does. */
@@ -163,15 +162,14 @@ async function findByRealm(
   return keys
 }
 
-async function changesIn(
+function changesIn(
   tx: ReadTx,
   actor: Actor,
   table: Table,
   after: number | ChangePosition,
   upTo: number,
-): Promise<ChangeChunk> {
-  const { realmRefs, pending } = await accessOf(tx, actor)
-  const realms = new Set([...realmRefs, ...pending.keys()])
+): ChangeChunk {
+  const realms = visibleRealms(tx, actor)
   return tx.objects.changes(realms, after, upTo, CHUNK, new Set([table.name]))
 }
 

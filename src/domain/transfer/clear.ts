@@ -1,10 +1,9 @@
-import { UNIT_MS } from '../job/job-runner'
 import { removeStored } from '../object/remove'
 import { requireTable } from '../object/tables'
 import { removeObjects } from '../object/discard'
 import { tracesBefore } from '../object/traces'
 import { requireOwnerRow } from '../rows/owner-row'
-import type { ObjectRemoval, TimedObject } from '../store/objects'
+import type { ChunkSize, ObjectRemoval, PageEnd, PageQuery, TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
@@ -56,56 +55,38 @@ async function clear(
   realm: RealmRef | null,
   now: number,
 ): Promise<number> {
+  const realms = realm === null ? undefined : new Set([realm])
   let removed = 0
-  for (let after: number | undefined = 0; after !== undefined;) {
-    const from: number = after
-    const step = await database.write((tx) => clearSome(tx, table, realm, from, now))
-    removed += step.removed
-    after = step.next
+  let after: PageEnd | undefined
+  do {
+    const query: PageQuery = { after, size: BATCH, realms }
+    const { rows, next } = await database.read((tx) => tx.objects.page(table, query))
+    const keys = rows
+      .filter(({ isDamaged }) => isDamaged !== true)
+      .flatMap(({ value }) => keyOf(table, parseStored(value)) ?? [])
+    if (keys.length > 0) {
+      removed += await database.write((tx) => removeAll(tx, table, realm, keys, now))
+    }
+    after = next
     await nextTurn()
-  }
+  } while (after !== undefined)
   return removed
 }
 
 /** Objects that are deleted at once. */
-const BATCH = { rows: 50, bytes: 1024 * 1024 }
+const BATCH: ChunkSize = { rows: 100, bytes: 1024 * 1024 }
 
-function clearSome(
+/** Removes those of the objects that are still there. */
+function removeAll(
   tx: WriteTx,
   table: Table,
   realm: RealmRef | null,
-  from: number,
+  keys: readonly string[],
   now: number,
-): { removed: number; next: number | undefined } {
-  const end = performance.now() + UNIT_MS
-  let removed = 0
-  let next: number | undefined = from
-  while (next !== undefined && performance.now() < end) {
-    const found = keysAfter(tx, table, next, realm)
-    if (found.keys.length > 0) removed += removeAll(tx, table, found.keys, now)
-    next = found.next
-  }
-  return { removed, next }
-}
-
-function keysAfter(tx: WriteTx, table: Table, after: number, realm: RealmRef | null) {
-  const read = () => {
-    if (realm === null) return tx.objects.scan(table, after, BATCH)
-    const realms = new Set([realm])
-    const positions = tx.objects.locate(table, after, { realms }, BATCH.rows)
-    const { rows, next } = tx.objects.load(table, positions, BATCH)
-    const isMore = positions.length === BATCH.rows
-    return { rows, next: next ?? (isMore ? positions.at(-1) : undefined) }
-  }
-  const { rows, next } = read()
-  const keys = rows
-    .filter(({ isDamaged }) => isDamaged !== true)
-    .flatMap(({ value }) => keyOf(table, parseStored(value)) ?? [])
-  return { keys, next }
-}
-
-function removeAll(tx: WriteTx, table: Table, keys: readonly string[], now: number): number {
-  const found = [...tx.objects.findMany(table, keys).values()]
+): number {
+  const found = [...tx.objects.findMany(table, keys).values()].filter(
+    (object) => object.isDamaged !== true && (realm === null || object.realm === realm),
+  )
   if (!table.builtIn) {
     const removals: ObjectRemoval[] = []
     for (const previous of found) {

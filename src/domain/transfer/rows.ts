@@ -1,4 +1,4 @@
-import type { Chunk, ChunkSize, StoredRow } from '../store/objects'
+import type { ChunkSize, Page, PageEnd, PageQuery, StoredRow } from '../store/objects'
 import { SatchelError } from '../value/error'
 import { keyOf } from '../value/key'
 import { parseStored } from '../value/value'
@@ -32,35 +32,18 @@ export interface Rows {
 const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
 
 /** The rows of a table in order of creation, `after` a position, read in chunks. */
-export async function* readRows(database: Database, table: Table, after = 0): AsyncGenerator<Rows> {
-  yield* scanTable(database, table, after)
+export function readRows(database: Database, table: Table, after = 0): AsyncGenerator<Rows> {
+  return pagesOf(database, table, rowsOf, undefined, { seq: after })
 }
 
 /** The rows of a table that lie in one realm, in order of creation, read in chunks. */
-export async function* readRowsOfRealm(
+export function readRowsOfRealm(
   database: Database,
   table: Table,
   realm: RealmRef,
 ): AsyncGenerator<Rows> {
-  const realms = new Set([realm])
-  const near = await database.read((tx) => tx.objects.scan(table, 0, CHUNK, realms))
-  // Where the realm has a large part of the rows, they are passed over faster than located.
-  if (near.rows.length === CHUNK.rows || near.next === undefined) {
-    yield* scanTable(database, table, 0, realms)
-    return
-  }
-  for (let after: number | undefined = 0; after !== undefined;) {
-    const from: number = after
-    const positions: Float64Array = await database.read((tx) =>
-      tx.objects.locate(table, from, { realms }, MOST_LOCATED),
-    )
-    yield* loadPositions(database, table, positions, realms)
-    after = positions.length === MOST_LOCATED ? positions.at(-1) : undefined
-  }
+  return pagesOf(database, table, rowsOf, new Set([realm]))
 }
-
-/** Positions that are located at once. */
-const MOST_LOCATED = 20_000
 
 /** The tables in which each realm has objects. */
 export async function findRealms(
@@ -69,67 +52,42 @@ export async function findRealms(
 ): Promise<Map<RealmRef, Table[]>> {
   const tablesByRealm = new Map<RealmRef, Table[]>()
   for (const table of tables) {
-    for (let after: number | undefined = 0; after !== undefined;) {
-      const from: number = after
-      const { rows, next } = await database.read((tx) => tx.objects.scan(table, from, CHUNK))
+    for await (const rows of pagesOf(database, table, (_tx, _table, { rows }) => rows)) {
       for (const { realm } of rows) {
         const found = tablesByRealm.get(realm)
         if (found === undefined) tablesByRealm.set(realm, [table])
         else if (found.at(-1) !== table) found.push(table)
       }
-      after = next
-      await nextTurn()
     }
   }
   return tablesByRealm
 }
 
-interface Reading extends Rows {
-  readonly next: number | undefined
-}
-
-async function* scanTable(
+/** What `use` makes of each page of a table, or of some realms in it, in the read of that page. */
+async function* pagesOf<T>(
   database: Database,
   table: Table,
-  start: number,
+  use: (tx: ReadTx, table: Table, page: Page) => T,
   realms?: ReadonlySet<RealmRef>,
-): AsyncGenerator<Reading> {
-  for (let after: number | undefined = start; after !== undefined;) {
-    const from: number = after
-    const reading: Reading = await database.read((tx) =>
-      readingOf(tx, table, tx.objects.scan(table, from, CHUNK, realms)),
-    )
-    yield reading
-    after = reading.next
-    await nextTurn()
-  }
-}
-
-async function* loadPositions(
-  database: Database,
-  table: Table,
-  positions: Float64Array,
-  realms: ReadonlySet<RealmRef>,
-): AsyncGenerator<Reading> {
-  const isThere = ({ realm, isDamaged }: StoredRow) => isDamaged === true || realms.has(realm)
-  for (let rest = positions; rest.length > 0;) {
-    const group = rest.subarray(0, CHUNK.rows)
-    const reading = await database.read((tx) => {
-      const { rows, next } = tx.objects.load(table, group, CHUNK)
-      // Some may have moved since they were located.
-      return readingOf(tx, table, { rows: rows.filter(isThere), next })
+  start?: PageEnd,
+): AsyncGenerator<T> {
+  let after = start
+  do {
+    const query: PageQuery = { after, size: CHUNK, realms }
+    const { used, next } = await database.read((tx) => {
+      const page = tx.objects.page(table, query)
+      return { used: use(tx, table, page), next: page.next }
     })
-    yield reading
-    const { next } = reading
-    rest = rest.subarray(next === undefined ? group.length : group.indexOf(next) + 1)
+    yield used
+    after = next
     await nextTurn()
-  }
+  } while (after !== undefined)
 }
 
-function readingOf(tx: ReadTx, table: Table, chunk: Chunk): Reading {
+function rowsOf(tx: ReadTx, table: Table, page: Page): Rows {
   const rows: Row[] = []
   const damaged: DamagedObject[] = []
-  for (const row of chunk.rows) {
+  for (const row of page.rows) {
     if (row.isDamaged === true) {
       damaged.push({ table: table.name, key: keyOfDamaged(row) })
       continue
@@ -139,7 +97,7 @@ function readingOf(tx: ReadTx, table: Table, chunk: Chunk): Reading {
     const key = keyOf(table, parseStored(value))
     if (realm !== undefined && key !== undefined) rows.push({ seq, realm: realm.id, key, value })
   }
-  return { rows, damaged, next: chunk.next }
+  return { rows, damaged }
 }
 
 function keyOfDamaged(row: StoredRow): string {
