@@ -52,12 +52,6 @@ export function blobReader(context: TxContext): BlobReader {
       prepare<{ realm: RealmRef }>('SELECT realm FROM blob_uploads WHERE blob = ? ORDER BY realm')
         .all(id)
         .map(({ realm }) => realm),
-    contents: (after, limit) =>
-      prepare<Pick<Blob, 'hash' | 'size'>>(
-        'SELECT hash, max(size) AS size FROM blobs WHERE hash > ? GROUP BY hash ORDER BY hash LIMIT ?',
-      ).all(after, limit),
-    ofContent: (hash, limit) =>
-      prepare<Blob>(`SELECT ${COLUMNS} FROM blobs WHERE hash = ? LIMIT ?`).all(hash, limit),
     placeOf: (hash) => placeOf(context, hash),
     isPlaceUsed: (place) => prepare('SELECT 1 FROM blobs WHERE place = ?').get(place) !== null,
     spentPlaces: (after, limit) =>

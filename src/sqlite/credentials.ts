@@ -11,7 +11,7 @@ import type {
   RefreshTokenReader,
   RefreshTokenWriter,
 } from '../domain/store/credentials'
-import type { InvitationReader, InvitationWriter, Span } from '../domain/store/invitations'
+import type { InvitationReader, InvitationWriter } from '../domain/store/invitations'
 
 const ormsByConnection = new WeakMap<Connection, ReturnType<typeof openOrm>>()
 
@@ -115,20 +115,6 @@ export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
 const INVITATION = withoutSum(getTableColumns(invitations))
 
 export function invitationReader(context: TxContext): InvitationReader {
-  const timesOf = (
-    column: typeof invitations.inviter | typeof invitations.email,
-    value: string,
-    { after, until }: Span,
-    most: number,
-  ) =>
-    ormOf(context.connection)
-      .select({ sent: invitations.sent })
-      .from(invitations)
-      .where(and(eq(column, value), gt(invitations.sent, after), lte(invitations.sent, until)))
-      .orderBy(desc(invitations.sent))
-      .limit(most)
-      .all()
-      .map(({ sent }) => sent)
   return {
     find(id) {
       const { connection } = context
@@ -139,8 +125,21 @@ export function invitationReader(context: TxContext): InvitationReader {
         .where(eq(invitations.id, id))
         .get()
     },
-    sentBy: (inviter, span, most) => timesOf(invitations.inviter, inviter, span, most),
-    sentTo: (email, span, most) => timesOf(invitations.email, email, span, most),
+    sent: (of, { after, until }, most) =>
+      ormOf(context.connection)
+        .select({ sent: invitations.sent })
+        .from(invitations)
+        .where(
+          and(
+            'inviter' in of ? eq(invitations.inviter, of.inviter) : eq(invitations.email, of.email),
+            gt(invitations.sent, after),
+            lte(invitations.sent, until),
+          ),
+        )
+        .orderBy(desc(invitations.sent))
+        .limit(most)
+        .all()
+        .map(({ sent }) => sent),
   }
 }
 

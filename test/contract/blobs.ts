@@ -60,6 +60,8 @@ export function describeBlobs(openStore: OpenStore): void {
         if (last === undefined) break
       }
       expect(ids).toEqual(['c', 'a', 'b', 'd'])
+      const from = await database.read((tx) => tx.blobs.byContent({ hash: 'ff', id: '' }, 2))
+      expect(from.map(({ id }) => id)).toEqual(['a', 'b'])
     })
 
     test('are found in the realms of the objects that reference them, as these move', async () => {

@@ -61,23 +61,6 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       ])
     })
 
-    test('list their contents in order, each once, and which blobs have one', async () => {
-      await using world = await setupWorld(openStore)
-      const { database } = world
-      const same = { hash: 'b', size: 5 }
-      for (const id of ['one', 'two']) await put(database, blob(id, same), null)
-      await put(database, blob('three', { hash: 'a', size: 7 }), null)
-      await database.read(async ({ blobs }) => {
-        expect(await blobs.contents('', 10)).toEqual([{ hash: 'a', size: 7 }, same])
-        expect(await blobs.contents('', 1)).toEqual([{ hash: 'a', size: 7 }])
-        expect(await blobs.contents('a', 10)).toEqual([same])
-        const ids = (await blobs.ofContent('b', 10)).map(({ id }) => id)
-        expect(ids.toSorted()).toEqual(['one', 'two'])
-        expect(await blobs.ofContent('b', 1)).toHaveLength(1)
-        expect(await blobs.ofContent('c', 1)).toEqual([])
-      })
-    })
-
     test('are announced with the last that has their content', async () => {
       await using world = await setupWorld(openStore)
       const { database } = world

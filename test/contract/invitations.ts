@@ -40,12 +40,14 @@ export function describeInvitations(openStore: OpenStore): void {
       })
       await database.read(async (tx) => {
         const times = [100, 3, 2, 1].map((at) => NOW + at)
-        expect(await tx.invitations.sentBy('alice', SPAN, 10)).toEqual(times)
-        expect(await tx.invitations.sentTo('bob@example.com', SPAN, 10)).toEqual(times)
-        expect(await tx.invitations.sentBy('alice', SPAN, 2)).toEqual(times.slice(0, 2))
-        expect(await tx.invitations.sentTo('bob@example.com', SPAN, 2)).toEqual(times.slice(0, 2))
-        expect(await tx.invitations.sentBy('mallory', SPAN, 10)).toEqual([NOW + 50])
-        expect(await tx.invitations.sentTo('nobody@example.com', SPAN, 10)).toEqual([])
+        expect(tx.invitations.sent({ inviter: 'alice' }, SPAN, 10)).toEqual(times)
+        expect(tx.invitations.sent({ email: 'bob@example.com' }, SPAN, 10)).toEqual(times)
+        expect(tx.invitations.sent({ inviter: 'alice' }, SPAN, 2)).toEqual(times.slice(0, 2))
+        expect(tx.invitations.sent({ email: 'bob@example.com' }, SPAN, 2)).toEqual(
+          times.slice(0, 2),
+        )
+        expect(tx.invitations.sent({ inviter: 'mallory' }, SPAN, 10)).toEqual([NOW + 50])
+        expect(tx.invitations.sent({ email: 'nobody@example.com' }, SPAN, 10)).toEqual([])
       })
     })
 

@@ -43,8 +43,13 @@ export async function atPlaceOf<T>(
  */
 export function findPlace(tx: ReadTx, hash: string): string | undefined {
   const place = tx.blobs.placeOf(hash)
-  if (place === undefined && tx.blobs.ofContent(hash, 1).length > 0) throw placeLost()
+  if (place === undefined && blobsWith(tx, hash, 1).length > 0) throw placeLost()
   return place
+}
+
+/** Up to `most` blobs that have this content. */
+export function blobsWith(tx: ReadTx, hash: string, most: number): Blob[] {
+  return tx.blobs.byContent({ hash, id: '' }, most).filter((blob) => blob.hash === hash)
 }
 
 function placeLost(): SatchelError {

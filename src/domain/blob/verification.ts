@@ -1,7 +1,8 @@
 import type { BlobStore, ContentState } from '../store/blob-store'
+import type { Blob } from '../store/blobs'
 import { SatchelError } from '../value/error'
 import { GRACE, isPlaceUsed } from './collection'
-import { findPlace } from './content'
+import { blobsWith, findPlace } from './content'
 import type { Database, ReadTx } from '../store/store'
 
 /** Bytes that are missing, or not those that were uploaded. */
@@ -89,7 +90,7 @@ async function faultOf(
   hash: string,
   problem: Fault['problem'],
 ): Promise<Fault> {
-  const blobs = await database.read((tx) => tx.blobs.ofContent(hash, NAMED))
+  const blobs = await database.read((tx) => blobsWith(tx, hash, NAMED))
   return { problem, hash, blobs: blobs.map(({ id }) => id) }
 }
 
@@ -102,13 +103,16 @@ async function findStrays(database: Database, bytes: BlobStore, now: number): Pr
   return strays
 }
 
-async function* listContents(database: Database) {
-  for (let after = ''; ;) {
-    const from = after
-    const contents = await database.read((tx) => tx.blobs.contents(from, BATCH))
-    yield* contents
-    const last = contents.at(-1)
-    if (last === undefined || contents.length < BATCH) return
-    after = last.hash
+/** One blob for each content. */
+async function* listContents(database: Database): AsyncGenerator<Blob> {
+  let last: Blob | undefined
+  for (;;) {
+    const after: Blob | undefined = last
+    const blobs = await database.read((tx) => tx.blobs.byContent(after, BATCH))
+    for (const blob of blobs) {
+      if (blob.hash !== last?.hash) yield blob
+      last = blob
+    }
+    if (blobs.length < BATCH) return
   }
 }

@@ -124,12 +124,12 @@ function inviterOf({ tx, actor, subject }: Writing): Inviter {
 function requireRoom({ tx, now, isGlobal }: Writing, { userId }: Inviter, email: string): void {
   const today = { after: now - DAY, until: now }
   const { inviter, address } = MAILS_PER_DAY
-  const toAddress = tx.invitations.sentTo(email, today, address)
+  const toAddress = tx.invitations.sent({ email }, today, address)
   if (toAddress.length >= address) {
     throw tooMany('This address was invited too often today', toAddress, now)
   }
   if (isGlobal) return
-  const byInviter = tx.invitations.sentBy(hashInviter(userId), today, inviter)
+  const byInviter = tx.invitations.sent({ inviter: hashInviter(userId) }, today, inviter)
   if (byInviter.length >= inviter) {
     throw tooMany(`You have sent ${inviter} invitations today`, byInviter, now)
   }

@@ -37,7 +37,7 @@ export interface BlobReader {
    * references.
    */
   list(after: string, limit: number, onlyIdle?: boolean): BlobState[]
-  /** Up to `limit` blobs after this one, or from the first, in order of their hashes, then ids. */
+  /** Up to `limit` blobs after this place, or from the first, in order of their hashes, then ids. */
   byContent(after: Pick<Blob, 'hash' | 'id'> | undefined, limit: number): Blob[]
   /** Up to `limit` blobs without a reference since `until` (ms) or earlier, the oldest first. */
   idle(until: number, limit: number): Blob[]
@@ -47,13 +47,6 @@ export interface BlobReader {
   references(id: string, limit: number): BlobReference[]
   /** The private realms of its uploaders. */
   uploaders(id: string): RealmRef[]
-  /**
-   * Up to `limit` contents whose hashes come after `after`, in order: each once, however many blobs
-   * have it.
-   */
-  contents(after: string, limit: number): Pick<Blob, 'hash' | 'size'>[]
-  /** Up to `limit` blobs that have this content. */
-  ofContent(hash: string, limit: number): Blob[]
   /**
    * The place in the blob store where the bytes with this hash are; undefined when no blob has
    * them.

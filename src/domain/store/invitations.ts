@@ -24,12 +24,14 @@ export interface Invitation {
 export interface InvitationReader {
   find(id: string): Invitation | undefined
   /**
-   * When this inviter's invitations went out, in the span and no more than `most`, the newest
-   * first.
+   * When the invitations of this inviter, or those to this address, went out, in the span and no more
+   * than `most`, the newest first.
    */
-  sentBy(inviter: string, span: Span, most: number): number[]
-  /** When invitations went to this address, in the same form. */
-  sentTo(email: string, span: Span, most: number): number[]
+  sent(
+    of: { readonly inviter: string } | { readonly email: string },
+    span: Span,
+    most: number,
+  ): number[]
 }
 
 /** From `after` (not included) to `until`, ms since the epoch. */
