@@ -63,9 +63,6 @@ export function codeWriter(context: WriteContext): CodeWriter {
         .run()
       noteSum(context.connection, 'codes', code.id)
     },
-    removeOfSubject(subject) {
-      ormOf(context.connection).delete(codes).where(eq(codes.subject, subject)).run()
-    },
   }
 }
 
@@ -149,9 +146,6 @@ export function invitationWriter(context: WriteContext): InvitationWriter {
     put(invitation) {
       ormOf(context.connection).insert(invitations).values(invitation).run()
       noteSum(context.connection, 'invitations', invitation.id)
-    },
-    removeTo(email) {
-      ormOf(context.connection).delete(invitations).where(eq(invitations.email, email)).run()
     },
   }
 }

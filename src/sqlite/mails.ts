@@ -38,8 +38,5 @@ export function mailWriter(context: WriteContext): MailWriter {
     },
     remove: (id) =>
       context.connection.prepare('DELETE FROM mails WHERE id = ? RETURNING id').get(id) !== null,
-    removeTo(recipient) {
-      context.connection.prepare('DELETE FROM mails WHERE recipient = ?').run(recipient)
-    },
   }
 }

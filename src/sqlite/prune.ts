@@ -1,3 +1,4 @@
+import { recipientOf } from '../domain/store/mails'
 import type { Prunable } from '../domain/store/records'
 import type { WriteContext } from './context'
 import { pruneClients, pruneHistory } from './sync'
@@ -25,4 +26,10 @@ function pruning(table: string, key: string, time: string): Pruner {
   const columns = key.replace(/[()]/g, '')
   const sql = `DELETE FROM ${table} WHERE ${key} IN (SELECT ${columns} FROM ${table} WHERE ${time} < ? LIMIT ?)`
   return ({ connection }, before, limit) => connection.prepare(sql).run(before, limit).changes
+}
+
+export function forgetAddress({ connection }: WriteContext, address: string): void {
+  connection.prepare('DELETE FROM codes WHERE subject = ?').run(address)
+  connection.prepare('DELETE FROM invitations WHERE email = ?').run(address)
+  connection.prepare('DELETE FROM mails WHERE recipient = ?').run(recipientOf(address))
 }

@@ -18,7 +18,7 @@ import {
   recordWriter,
   SETTINGS,
 } from './records'
-import { PRUNERS } from './prune'
+import { forgetAddress, PRUNERS } from './prune'
 import { fact, Facts, type Memory } from './memo'
 import type { Committed } from './state'
 import {
@@ -200,6 +200,10 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
 
   prune(kind: Prunable, before: number, limit: number): number {
     return PRUNERS[kind](this.context, before, limit)
+  }
+
+  forgetAddress(address: string): void {
+    forgetAddress(this.context, address)
   }
 
   attempt<T>(work: () => T): T {

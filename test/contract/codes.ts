@@ -60,8 +60,8 @@ export function describeCodes(openStore: OpenStore): void {
       const other = { subject: 'alice@example.co' }
       const used = { used: NOW, kind: 'authorization', hash: null } as const
       await putCodes(database, code('a'), code('b', used), code('c', other))
-      await database.write((tx) => tx.codes.removeOfSubject('nobody'))
-      await database.write((tx) => tx.codes.removeOfSubject(ALICE))
+      await database.write((tx) => tx.forgetAddress('nobody'))
+      await database.write((tx) => tx.forgetAddress(ALICE))
       await inEveryLife(fixture, async (again) => {
         expect(await idsOf(again, 'a', 'b', 'c')).toEqual(['c'])
       })

@@ -57,8 +57,8 @@ export function describeInvitations(openStore: OpenStore): void {
         await tx.invitations.put(invitation('one'))
         await tx.invitations.put(invitation('two', { member: 'mmb2' }))
         await tx.invitations.put(invitation('three', { email: 'rob.bob@example.com' }))
-        await tx.invitations.removeTo('bob@example.com')
-        await tx.invitations.removeTo('nobody@example.com')
+        tx.forgetAddress('bob@example.com')
+        tx.forgetAddress('nobody@example.com')
       })
       await inEveryLife(fixture, async (database) => {
         const find = (id: string) => database.read((tx) => tx.invitations.find(id))

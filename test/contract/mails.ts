@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
 import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
-import type { QueuedMail } from '../../src/domain/store/mails'
+import { type QueuedMail, recipientOf } from '../../src/domain/store/mails'
 
 /** Mails that wait to be sent. */
 export function describeMails(openStore: OpenStore): void {
@@ -15,8 +15,8 @@ export function describeMails(openStore: OpenStore): void {
         mail('b', { due: NOW + 1 }),
         mail('c', { recipient: 'hash of alic' }),
       )
-      await database.write((tx) => tx.mails.removeTo('hash of nobody'))
-      await database.write((tx) => tx.mails.removeTo('hash of alice'))
+      await database.write((tx) => tx.forgetAddress('nobody@example.com'))
+      await database.write((tx) => tx.forgetAddress('alice@example.com'))
       await inEveryLife(fixture, async (again) => {
         expect((await dueIn(again, NOW + 2)).toSorted()).toEqual(['c'])
       })
@@ -103,7 +103,7 @@ export function describeMails(openStore: OpenStore): void {
 export function mail(id: string, changes: Partial<QueuedMail> = {}): QueuedMail {
   return {
     id,
-    recipient: 'hash of alice',
+    recipient: recipientOf('alice@example.com'),
     sealed: 'v1.sealed',
     attempts: 0,
     created: NOW,

@@ -5,7 +5,6 @@ import { codeOf, DAY, HOUR, MINUTE, refusalOf, SECOND } from '../auth/setup'
 import { until } from '../timing'
 import { ALICE, otpLetter, setupMailer } from './setup'
 import { startSmtp } from './smtp-server'
-import { recipientOf } from '../../src/domain/store/mails'
 
 describe('a mail', () => {
   test('goes after the unit that made it necessary', async () => {
@@ -80,7 +79,7 @@ describe('a mail', () => {
     await using server = await setupMailer({ address: `smtp://127.0.0.1:${smtp.port}` })
     await server.post()
     await arrived.promise
-    await server.database.write((tx) => tx.mails.removeTo(recipientOf(ALICE)))
+    await server.database.write((tx) => tx.forgetAddress(ALICE))
     answer.resolve()
     await server.mailer.idle()
     expect(server.failures).toMatchObject([{ isFinal: false }])

@@ -251,7 +251,7 @@ test('a row that was written by hand can be accepted, and removed', async () => 
   place.change("UPDATE codes SET subject = 'eve'")
   await using opened = place.open()
   const { database } = opened
-  await database.write((tx) => tx.codes.removeOfSubject('eve'))
+  await database.write((tx) => tx.forgetAddress('eve'))
   await verifyDatabase(database, { accepts: true })
   expect((await verifyDatabase(database, { accepts: false })).faults).toEqual([])
   expect(await database.read((tx) => tx.refreshTokens.find('token'))).toMatchObject({

@@ -74,7 +74,6 @@ export interface CodeReader {
 
 export interface CodeWriter extends CodeReader {
   put(code: Code): void
-  removeOfSubject(subject: string): void
 }
 
 export interface LoginReader {

@@ -42,6 +42,4 @@ export interface Span {
 
 export interface InvitationWriter extends InvitationReader {
   put(invitation: Invitation): void
-  /** Forgets invitations that went to this address. */
-  removeTo(email: string): void
 }

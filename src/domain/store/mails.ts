@@ -32,5 +32,4 @@ export interface MailWriter extends MailReader {
   put(mail: QueuedMail): void
   /** False when there was none. */
   remove(id: string): boolean
-  removeTo(recipient: string): void
 }

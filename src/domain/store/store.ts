@@ -277,6 +277,8 @@ export interface WriteTx extends ReadTx {
   setLatestTime(time: number): void
   /** Forgets up to `limit` rows of a kind from before this time, ms; how many it forgot. */
   prune(kind: Prunable, before: number, limit: number): number
+  /** Removes the codes of an address or user id, the invitations that went to it and the mails that wait for it. */
+  forgetAddress(address: string): void
   /** Runs a part that may fail alone: when it throws, its changes are gone and the unit goes on. */
   attempt<T>(work: () => T): T
   /** The value that is remembered under this name, before the unit changes what it was loaded from. */

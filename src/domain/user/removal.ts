@@ -4,7 +4,6 @@ import type { WriteTx } from '../store/store'
 import { findUsersOfEmail, unknownUser } from './list'
 import type { Job } from '../store/records'
 import type { User } from '../store/users'
-import { recipientOf } from '../store/mails'
 import { foldEmail } from '../value/email'
 import { permissionsOf } from '../access/access'
 import type { Membership, Rights } from '../store/memberships'
@@ -29,11 +28,7 @@ export function removeUser(tx: WriteTx, id: string, now: number): void {
   tx.refreshTokens.removeOf({ user: user.incarnation })
   tx.syncClients.removeOfSubject(id)
   const addresses = addressesOf(tx, user)
-  for (const address of addresses) {
-    tx.codes.removeOfSubject(address)
-    tx.mails.removeTo(recipientOf(address))
-    tx.invitations.removeTo(address)
-  }
+  for (const address of addresses) tx.forgetAddress(address)
   const realm = tx.realms.find(id)
   if (realm !== undefined) {
     tx.realms.markErasing(realm.ref)
