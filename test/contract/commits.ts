@@ -227,7 +227,7 @@ export function describeCommits(openStore: OpenStore): void {
       const table = await declareIn(database, 'things')
       using heard = listen(database)
       await database.write((tx) => tx.codes.put(code('a')))
-      await database.write((tx) => tx.objects.count(table))
+      await database.write((tx) => tx.objects.count(table, 1_000_000))
       await database.write((tx) => tx.newId('x', 'rlm-public'))
       expect(heard.commits).toEqual([])
     })

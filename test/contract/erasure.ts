@@ -65,7 +65,7 @@ export function describeErasure(openStore: OpenStore): void {
       const failing = database.write(async (tx) => {
         await tx.realms.markErasing(realm)
         expect(await tx.objects.find(table, 'd0')).toBeUndefined()
-        expect(await tx.objects.count(table)).toBe(0)
+        expect(await tx.objects.count(table, 1_000_000)).toBe(0)
         throw new Error('expected')
       })
       const next = database.write((tx) => tx.objects.find(table, 'd0'))
@@ -112,6 +112,24 @@ export function describeErasure(openStore: OpenStore): void {
         return { rows: rowsOf(tx, table).map(({ seq }) => [seq]), found }
       })
       expect(places.found).toEqual(places.rows)
+    })
+
+    test('does not count, and the others count up to a limit', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, realm } = await setupDying(database)
+      const others = await Promise.all(['first', 'last'].map((id) => ensureRealm(database, id)))
+      const puts = others.flatMap((ref) =>
+        [1, 2, 3].map((n) => fresh(`${ref} ${n}`, { realm: ref })),
+      )
+      await database.write((tx) => tx.objects.put(table, puts, NOW))
+      const counts = () =>
+        database.read((tx) => [0, 1, 4, 100].map((most) => tx.objects.count(table, most)))
+      expect(await counts()).toEqual([0, 1, 4, DYING.length + 6])
+      await database.write((tx) => tx.realms.markErasing(realm))
+      expect(await counts()).toEqual([0, 1, 4, 6])
+      await database.write((tx) => tx.realms.markErasing(others[1]!))
+      expect(await counts()).toEqual([0, 1, 3, 3])
     })
 
     test('is erased in steps, over all tables, with entries and tombstones', async () => {
@@ -185,7 +203,7 @@ export function describeErasure(openStore: OpenStore): void {
       const database = await (await fixture.reopen()).open('main')
       expect(await keysOf(database, table)).toEqual([])
       expect(await located(database)).toEqual([])
-      expect(await database.read((tx) => tx.objects.count(table))).toBe(0)
+      expect(await database.read((tx) => tx.objects.count(table, 1_000_000))).toBe(0)
       expect(await database.write((tx) => tx.objects.readStaged(table, position))).toBe(VALUE)
       await insert(database, table, 'later')
       await database.write((tx) => tx.objects.put(table, [put], NOW + 1))
@@ -329,7 +347,7 @@ async function viewOf(database: Database, table: Table, realm: RealmRef, index: 
       scanned: keys(),
       gathered: keys({ realms }),
       looked: keys({ lookup }),
-      count: await objects.count(table),
+      count: await objects.count(table, 1_000_000),
     }
   })
 }

@@ -157,7 +157,7 @@ export function describeTables(openStore: OpenStore): void {
       while (last < 30) {
         await database.read(async (tx) => {
           const tables = (await tx.tables.list()).slice(3)
-          for (const table of tables) expect(await tx.objects.count(table)).toBe(1)
+          for (const table of tables) expect(await tx.objects.count(table, 1_000_000)).toBe(1)
           last = tables.length
         })
         await nextTurn()

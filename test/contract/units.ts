@@ -33,7 +33,7 @@ export function describeUnits(openStore: OpenStore): void {
       })
       expect(await unit.catch((error: unknown) => error)).toBe(failure)
       await database.read(async (tx) => {
-        expect(await tx.objects.count(table)).toBe(0)
+        expect(await tx.objects.count(table, 1_000_000)).toBe(0)
         expect(await tx.users.find('alice')).toBeUndefined()
         expect(await tx.tables.find('others')).toBeUndefined()
         expect(await tx.realms.find('rlm-new')).toBeUndefined()

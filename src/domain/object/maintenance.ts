@@ -84,8 +84,10 @@ function buildIndex(database: Database, id: string, values: Values): ReturnType<
       tx.tables.setIndexState(index.number, 'ready')
       return undefined
     }
-    const state = { ...job.state, after: page.next.seq }
-    return { ...job, state, done: job.done + page.rows.length }
+    const done = job.done + page.rows.length
+    // Not all of many rows were counted.
+    const total = Math.max(job.total ?? 0, done)
+    return { ...job, state: { ...job.state, after: page.next.seq }, done, total }
   })
 }
 

@@ -193,7 +193,8 @@ export interface ObjectReader {
   ): Tombstone | undefined
   /** Which of these realms have a row of this table. Costs little for each of them. */
   realmsWith(table: Table, realms: ReadonlySet<RealmRef>): ReadonlySet<RealmRef>
-  count(table: Table): number
+  /** How many objects a table has, counted up to `most`. */
+  count(table: Table, most: number): number
   /** True while a realm id still has objects or tombstones, of any incarnation. */
   isRealmUsed(realmId: string): boolean
 }
