@@ -105,17 +105,27 @@ export function createWriter(hooks: WriterHooks): Writer {
       isSecondRun: false,
     }
     queue.push(pending)
-    if (signal !== undefined) abortWith(signal, pending)
     watch ??= setTimeout(look, WATCH_EVERY).unref()
     if (!isRunning) {
       isRunning = true
       setImmediate(turn)
     }
-    return promise
+    return signal === undefined ? promise : abortable(promise, signal, pending)
   }
 
-  function abortWith(signal: AbortSignal, pending: Pending): void {
-    signal.addEventListener('abort', () => abort(pending), { once: true })
+  /** A request has one signal for thousands of units, which would hold all of them until it is answered. */
+  async function abortable<T>(
+    promise: Promise<T>,
+    signal: AbortSignal,
+    pending: Pending,
+  ): Promise<T> {
+    const end = () => abort(pending)
+    signal.addEventListener('abort', end, { once: true })
+    try {
+      return await promise
+    } finally {
+      signal.removeEventListener('abort', end)
+    }
   }
 
   /** A unit whose work is done already is committed with its group. */

@@ -1,11 +1,29 @@
 import { Database as SqliteDatabase } from 'bun:sqlite'
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import type { Step, WriteTx } from '../../src/domain/store/store'
 import { SatchelError } from '../../src/domain/value/error'
 import { declare, fresh, keyOf, NOW, refusalOf, WHOLE } from '../contract/fixture'
 import { turns } from '../timing'
 import { setupWriter, type SetupWriter } from './setup'
 import type { Table } from '../../src/domain/store/tables'
+
+test('a unit that is over is not held by the signal of its caller', async () => {
+  await using writer = setupWriter()
+  const { signal } = new AbortController()
+  const begun = spyOn(signal, 'addEventListener')
+  const ended = spyOn(signal, 'removeEventListener')
+  await writer.run(() => 1, { signal })
+  const refused = writer.run(
+    () => {
+      throw new SatchelError('CONFLICT', 'no')
+    },
+    { signal },
+  )
+  expect(await refusalOf(refused)).toBe('CONFLICT')
+  const listeners = begun.mock.calls.map(([, listener]) => listener)
+  expect(listeners).toHaveLength(2)
+  expect(ended.mock.calls.map(([, listener]) => listener)).toEqual(listeners)
+})
 
 describe('units that wait at the same time', () => {
   test('share a commit', async () => {
