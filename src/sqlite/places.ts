@@ -63,7 +63,7 @@ export interface Located {
 
 /** Positions that are located at once. */
 const MOST_LOCATED = 20_000
-/** Entries that are visited at once, which takes about ten milliseconds. */
+/** Entries that are visited at once, which takes about twenty milliseconds. */
 const MOST_VISITED = 100_000
 
 /**
