@@ -13,7 +13,7 @@ import { isHeadSound, sumOfObject, sumOfTombstone, withHead } from './sum'
 import { objectTable, perTable, TIMED_COLUMNS } from './tables'
 import type { Unit } from './unit'
 
-/** Raises the bound that `scanText` relies on; a UTF-16 unit takes at most three bytes. */
+/** Raises the bound that `textFrom` relies on; a UTF-16 unit takes at most three bytes. */
 function noteLargest(
   context: WriteContext,
   { group }: Unit,
