@@ -251,7 +251,7 @@ test('refuses rare forms of paths while the server starts, and answers them afte
   const { host } = configOf({})
   const logged: AccessEntry[] = []
   const context = { access: (entry: AccessEntry) => logged.push(entry) }
-  const routes = { direct: () => new Response(), router: () => new Response() }
+  const routes = { direct: async () => new Response(), router: async () => new Response() }
   const handler = createHandler(context as unknown as HttpContext, routes, null)
   const listener = await listen({ host, port: 0, tlsCert: null, tlsKey: null }, handler)
   const paths = ['/', '/a/b', '/a//b', '/a/', '/a/b/c/d/e/f']

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { SatchelError } from '../domain/value/error'
-import type { Awaitable } from '../domain/store/records'
 import type { DataFolder } from '../host/data-folder'
 import { type Holder, nameHolder, readHolder } from '../host/holder'
 import { type Event, fromWire, readEvents } from './event'
@@ -26,7 +25,7 @@ const PAUSE_MS = 100
  */
 export async function openSession(
   folder: string,
-  take: () => Awaitable<DataFolder | undefined>,
+  take: () => DataFolder | Promise<DataFolder | undefined> | undefined,
   maxTries = TRIES,
 ): Promise<Session> {
   for (let tries = 1; ; tries++) {

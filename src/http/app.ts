@@ -1,5 +1,3 @@
-import type { Awaitable } from '../domain/store/records'
-import type { Call } from './call'
 import type { HttpContext } from './context'
 import { createHandler, type Handler } from './handler'
 import type { Router } from './router'
@@ -33,12 +31,8 @@ export function createApp(http: HttpContext, domain: string | null): App {
   }
 
   /** Not imported at the top, to keep the start of a server fast. */
-  function withRouter(respond: (router: Router) => Awaitable<Response>): Awaitable<Response> {
-    return router === undefined ? load().then(respond) : respond(router)
-  }
-
-  function options(call: Call): Awaitable<Response> {
-    return withRouter((made) => made.options(call))
+  async function routerLoaded(): Promise<Router> {
+    return router ?? load()
   }
 
   const handler = createHandler(
@@ -46,9 +40,9 @@ export function createApp(http: HttpContext, domain: string | null): App {
     {
       direct: (call) =>
         call.method === 'OPTIONS'
-          ? options(call)
+          ? routerLoaded().then((made) => made.options(call))
           : (http.answerTest?.(call) ?? objects(call) ?? sync(call)),
-      router: (request) => withRouter((made) => made.fetch(request)),
+      router: async (request) => (await routerLoaded()).fetch(request),
     },
     domain,
   )

@@ -14,8 +14,7 @@ export function bearer(http: HttpContext, { isCounted = true } = {}) {
   return new Elysia({ name: isCounted ? 'bearer' : 'bearer, not counted' })
     .use(database(http))
     .derive(async ({ call, host }) => {
-      const found = identify(http, call, host, isCounted)
-      return { actor: found instanceof Promise ? await found : found }
+      return { actor: await identify(http, call, host, isCounted) }
     })
     .macro({
       door: (name: DoorName) => ({
@@ -32,7 +31,6 @@ export function bearer(http: HttpContext, { isCounted = true } = {}) {
 export function database(http: HttpContext) {
   return new Elysia({ name: 'database' }).derive({ as: 'scoped' }, async ({ request }) => {
     const call = callOf(request)
-    const host = hostOf(http, call)
-    return { call, host: host instanceof Promise ? await host : host }
+    return { call, host: await hostOf(http, call) }
   })
 }

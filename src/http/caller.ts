@@ -1,6 +1,5 @@
 import { ANONYMOUS, type Actor } from '../domain/access/actor'
 import { type Door, requireDoor } from '../domain/access/door'
-import { andThen, type Awaitable } from '../domain/store/records'
 import { SatchelError } from '../domain/value/error'
 import type { Host } from '../host/host'
 import { type Call, segment } from './call'
@@ -14,51 +13,27 @@ export interface Authorised {
 }
 
 /** The steps of the plugin `bearer` for a call that needs no router, in the same order. Throws the same. */
-export function authorised(
+export async function authorised(
   http: HttpContext,
   call: Call,
   door: Door,
-  next: (request: Authorised) => Awaitable<Response>,
-  { isCounted } = COUNTED,
-): Awaitable<Response> {
-  return andThen(hostOf(http, call), enterHost, { http, call, door, next, isCounted })
-}
-
-const COUNTED = { isCounted: true }
-
-/** A call on its way to `next`. */
-interface Entry {
-  readonly http: HttpContext
-  readonly call: Call
-  readonly door: Door
-  readonly next: (request: Authorised) => Awaitable<Response>
-  readonly isCounted: boolean
-}
-
-function enterHost(host: Host, entry: Entry): Awaitable<Response> {
-  const actor = identify(entry.http, entry.call, host, entry.isCounted)
-  return andThen(actor, enterAs, { entry, host })
-}
-
-function enterAs(actor: Actor, { entry, host }: { entry: Entry; host: Host }): Awaitable<Response> {
-  requireDoor(actor, entry.door)
-  return entry.next({ call: entry.call, host, actor })
+  next: (request: Authorised) => Promise<Response>,
+  { isCounted = true } = {},
+): Promise<Response> {
+  const host = await hostOf(http, call)
+  const actor = await identify(http, call, host, isCounted)
+  requireDoor(actor, door)
+  return next({ call, host, actor })
 }
 
 /** Finds the actor of a call, names it to the access log, and counts the request. */
-export function identify(
+export async function identify(
   http: HttpContext,
   call: Call,
   host: Host,
   isCounted: boolean,
-): Awaitable<Actor> {
-  return andThen(actorOf(http, call, host), nameActor, { http, call, host, isCounted })
-}
-
-function nameActor(
-  actor: Actor,
-  { http, call, host, isCounted }: Pick<Entry, 'http' | 'call' | 'isCounted'> & { host: Host },
-): Actor {
+): Promise<Actor> {
+  const actor = await actorOf(http, call, host)
   call.subject = actor.subject
   if (isCounted) http.limits.request(call, host, actor.subject)
   return actor
@@ -68,21 +43,14 @@ function nameActor(
  * The caller, who is anonymous without an `Authorization` header. Throws `INVALID_TOKEN` for anything
  * but a valid token, and `TOO_MANY_REQUESTS` instead after too many invalid ones from the same network.
  */
-export function actorOf(http: HttpContext, call: Call, host: Host): Awaitable<Actor> {
+export async function actorOf(http: HttpContext, call: Call, host: Host): Promise<Actor> {
   const header = call.sent.headers.get('authorization')
   if (header === null) return ANONYMOUS
   try {
-    const actor = host.authority.verify(bearerToken(header))
-    return actor instanceof Promise ? countingFailure(http, call, actor) : actor
+    return await host.authority.verify(bearerToken(header))
   } catch (error) {
     throw http.limits.failure(call, error)
   }
-}
-
-function countingFailure(http: HttpContext, call: Call, actor: Promise<Actor>): Promise<Actor> {
-  return actor.catch((error: unknown) => {
-    throw http.limits.failure(call, error)
-  })
 }
 
 /** Throws `INVALID_TOKEN`. */

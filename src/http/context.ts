@@ -5,7 +5,6 @@ import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { RefusedRows } from '../domain/sync/refused'
 import type { MailKind } from '../domain/store/mailer'
 import type { Hosts } from '../host/hosts'
-import type { Awaitable } from '../domain/store/records'
 import type { Call } from './call'
 import type { ClientCredentials } from '../domain/database/client'
 import type { Deletions } from '../host/deletions'
@@ -54,7 +53,7 @@ export interface HttpContext {
   printedMails(): readonly PrintedMail[]
   readonly limits: Limiter
   /** Answers the addresses for tests; present in test mode. */
-  readonly answerTest?: ((call: Call) => Awaitable<Response> | undefined) | undefined
+  readonly answerTest?: ((call: Call) => Promise<Response> | undefined) | undefined
   /** How much each part of an imported file may hold. */
   readonly importLimits: PartLimits
   /** Databases that are marked for deletion. */

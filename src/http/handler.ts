@@ -1,6 +1,5 @@
 import type { Server } from 'bun'
 import { isDatabaseName } from '../domain/value/database-name'
-import type { Awaitable } from '../domain/store/records'
 import type { SocketOwner } from '../sync/session'
 import { isIPv4, isIPv6, networkOf, type Networks } from '../net/networks'
 import { pathStart, queryOf, readAddress, type Segments } from './address'
@@ -15,13 +14,13 @@ import { hostOf } from './caller'
 /** Both may throw. */
 export interface Routes {
   /** Answers calls that need no router; undefined: the router answers. */
-  direct(call: Call): Awaitable<Response> | undefined
+  direct(call: Call): Promise<Response> | undefined
   /** Answers a request whose `Call` was entered. */
-  router(request: Request): Awaitable<Response>
+  router(request: Request): Promise<Response>
 }
 
 export interface Handler {
-  fetch(request: Request, server: Server<SocketOwner>, segments?: Segments): Awaitable<Response>
+  fetch(request: Request, server: Server<SocketOwner>, segments?: Segments): Promise<Response>
 }
 
 /**
@@ -32,27 +31,17 @@ export interface Handler {
 export function createHandler(http: HttpContext, routes: Routes, domain: string | null): Handler {
   const nextId = requestIds()
   return {
-    fetch(request, server, segments) {
+    async fetch(request, server, segments) {
       const call = new RequestCall(nextId(), request, server, http)
-      let response: Awaitable<Response>
       try {
-        response = respond(call, segments)
+        return log(call, await respond(call, segments))
       } catch (error) {
-        return log(call, refuse(call, error))
+        return log(call, errorAnswer(call, publicError(http, call, error)))
       }
-      return response instanceof Promise ? logLater(call, response) : log(call, response)
     },
   }
 
-  /** Apart, because a function that makes functions costs those that are answered at once too. */
-  function logLater(call: RequestCall, response: Promise<Response>): Promise<Response> {
-    return response.then(
-      (found) => log(call, found),
-      (error: unknown) => log(call, refuse(call, error)),
-    )
-  }
-
-  function respond(call: RequestCall, segments: Segments | undefined): Awaitable<Response> {
+  function respond(call: RequestCall, segments: Segments | undefined): Promise<Response> {
     readAddress(call, segments, domain)
     const origin = call.sent.headers.get('origin')
     return origin === null || isProviderForm(call) || isInvitationForm(call, origin)
@@ -65,16 +54,12 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
     return isPreflight(call.sent) ? preflightAnswer(call) : await route(call)
   }
 
-  function route(call: Call): Awaitable<Response> {
+  function route(call: Call): Promise<Response> {
     const response = routes.direct(call)
     if (response !== undefined) return response
     const request = requestForRouter(call)
     enterCall(request, call)
     return routes.router(request)
-  }
-
-  function refuse(call: Call, error: unknown): Response {
-    return errorAnswer(call, publicError(http, call, error))
   }
 
   /** Writes the line of the call, that of a stream when it has ended; the response itself is given back. */

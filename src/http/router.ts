@@ -1,5 +1,4 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import type { Awaitable } from '../domain/store/records'
 import { SatchelError } from '../domain/value/error'
 import { answer, errorAnswer, publicError } from './answer'
 import { bearer } from './bearer'
@@ -23,7 +22,7 @@ import { userRoutes } from './routes/users'
 /** Answers the calls that no direct route answers. */
 export interface Router {
   /** Answers a request whose `Call` was entered. May throw. */
-  fetch(request: Request): Awaitable<Response>
+  fetch(request: Request): Promise<Response>
   /** Lists the methods of a path (RFC 9110 §9.3.7). Preflight requests were answered before. */
   options(call: Call): Response
 }
@@ -81,7 +80,7 @@ export function createRouter(http: HttpContext, answerSync: AnswerSync): Router 
   }
 
   app.compile()
-  return { fetch: (request) => app.fetch(request), options }
+  return { fetch: async (request) => app.fetch(request), options }
 }
 
 /** For paths that are sent in another form than `directSyncRoute` knows. */

@@ -1,6 +1,5 @@
 import { aborted, SatchelError } from '../domain/value/error'
 import { FIXED_LIMITS, mostOf } from '../domain/value/fixed-limits'
-import type { Awaitable } from '../domain/store/records'
 import type { Counter } from './counter'
 
 /** Lets requests wait where others would be refused: clients do not repeat these. */
@@ -10,7 +9,7 @@ export interface Turns {
    * the counter, whatever those of other keys do. Throws `BUSY` when too many of the key wait, and
    * when the caller is gone.
    */
-  enter(turn: Turn): Awaitable<void>
+  enter(turn: Turn): Promise<void> | undefined
   /** Takes one back, and lets the next one in. */
   refund(key: string, scope: string): void
 }

@@ -5,7 +5,6 @@ import type { Migration } from '../../migrations/sqlite/index'
 import type { Clock } from '../clock'
 import { makeFolder } from '../disk'
 import type { Fault } from '../domain/store/integrity'
-import type { Awaitable } from '../domain/store/records'
 import type { Database, Duty, DutyName, ReadTx } from '../domain/store/store'
 import type { DatabaseImage } from '../domain/store/test-store'
 import { SatchelError } from '../domain/value/error'
@@ -23,7 +22,7 @@ import type { LogIndexPlace } from './private-file'
 import { copyBlank, prepareFile, requireSqlite, sqliteVersion } from './prepare'
 import { loadCommitted, loadId } from './state'
 import { SqliteReadTx, type SqliteWriteTx } from './tx'
-import { createWriter } from './writer'
+import { createWriter, requirePlain } from './writer'
 
 export interface DatabaseOptions {
   readonly clock: Clock
@@ -145,19 +144,19 @@ function serveDatabase(
     }
   }
 
-  function read<T>(work: (tx: ReadTx) => Awaitable<T>): Promise<T> {
+  function read<T>(work: (tx: ReadTx) => T): Promise<T> {
     if (closing !== undefined) return Promise.reject(isClosing(name))
     const tx = new SqliteReadTx(reading, committed)
     try {
       cache?.use()
       snapshot.take()
       const result = work(tx)
-      if (result instanceof Promise) return endAfter(tx, result)
-      tx.end()
+      requirePlain(result)
       return Promise.resolve(result)
     } catch (error) {
-      tx.end()
       return Promise.reject(storageFailure(error))
+    } finally {
+      tx.end()
     }
   }
 
@@ -206,16 +205,6 @@ function serveDatabase(
       closing ??= close()
       return closing
     },
-  }
-}
-
-async function endAfter<T>(tx: SqliteReadTx, result: Promise<T>): Promise<T> {
-  try {
-    return await result
-  } catch (error) {
-    throw storageFailure(error)
-  } finally {
-    tx.end()
   }
 }
 

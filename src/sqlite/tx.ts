@@ -32,7 +32,7 @@ import {
 } from './sync'
 import { TableReads, TableWrites } from './tables'
 import type { Group } from './group'
-import { beginPart, type Part } from './part'
+import { beginPart } from './part'
 import type { Unit } from './unit'
 import type { Prunable } from '../domain/store/records'
 import { userReader, userWriter } from './users'
@@ -211,27 +211,11 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
     const part = beginPart(context)
     try {
       const result = work()
-      if (result instanceof Promise) return keepLater(part, result) as T
       part.keep()
       return result
     } catch (error) {
       throw part.undo(error)
     }
-  }
-
-  breathe(): Promise<void> | undefined {
-    this.context.requireAlive()
-    return this.context.unit.breathe()
-  }
-}
-
-async function keepLater<T>(part: Part, result: Promise<T>): Promise<T> {
-  try {
-    const value = await result
-    part.keep()
-    return value
-  } catch (error) {
-    throw part.undo(error)
   }
 }
 
@@ -248,10 +232,8 @@ function recall({ loads }: TxContext, known: Memory): unknown {
 
 function rememberForAll<T>(context: GuardedContext<undefined>, name: string, load: () => T): T {
   const { committed } = context
-  const { commits } = committed
   return loaded(context, load, (memory) => {
-    // Loading may have awaited something else: then the value may be one of an earlier policy.
-    if (committed.commits === commits) committed.memo.set(name, memory)
+    committed.memo.set(name, memory)
   })
 }
 
@@ -278,23 +260,14 @@ function loaded<T>(
 ): T {
   const facts = new Facts()
   facts.named.add(fact('everything'))
-  context.loads = [...context.loads, facts]
-  const end = () => {
-    context.loads = context.loads.filter((other) => other !== facts)
-  }
-  const kept = (value: T): T => {
-    end()
-    keep({ value, facts })
-    return value
-  }
-  const failed = (error: unknown): never => {
-    end()
-    throw error
-  }
+  const { loads } = context
+  context.loads = [...loads, facts]
+  let value: T
   try {
-    const value = load()
-    return value instanceof Promise ? (value.then(kept, failed) as T) : kept(value)
-  } catch (error) {
-    return failed(error)
+    value = load()
+  } finally {
+    context.loads = loads
   }
+  keep({ value, facts })
+  return value
 }

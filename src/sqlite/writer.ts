@@ -11,7 +11,6 @@ import { SqliteWriteTx } from './tx'
 import { MOST_OWED, paying } from './entries'
 import { beginPart, beginUndivided, type Part } from './part'
 import { Unit } from './unit'
-import type { Awaitable } from '../domain/store/records'
 
 /** A group closes at this many units or after this many ms (design.md §3). */
 const GROUP_UNITS = 512
@@ -30,7 +29,7 @@ const CLOSE_TIMEOUT = 1_000
 const LOCK_RETRY = 20
 
 export interface Writer {
-  run<T>(work: (tx: WriteTx) => Awaitable<T>, options?: WriteOptions): Promise<T>
+  run<T>(work: (tx: WriteTx) => T, options?: WriteOptions): Promise<T>
   runSteps<T>(work: (step: Step) => Promise<T>, options?: WriteOptions): Promise<T>
   /** Resolves when nothing is waiting or under way. */
   drained(): Promise<void>
@@ -39,8 +38,8 @@ export interface Writer {
 }
 
 interface Pending {
-  /** Does the work, in a unit that the writer has begun. */
-  readonly perform: (context: WriteContext, pending: Pending) => Awaitable<unknown>
+  /** Does the work in a unit that the writer has begun; a promise is that of its steps. */
+  readonly perform: (context: WriteContext, pending: Pending) => unknown
   readonly options: WriteOptions
   readonly since: number
   readonly resolve: (value: unknown) => void
@@ -89,7 +88,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   let isRepeatable = true
 
   function enqueue<T>(
-    perform: (context: WriteContext, pending: Pending) => Awaitable<T>,
+    perform: (context: WriteContext, pending: Pending) => T | Promise<T>,
     options: WriteOptions = NO_OPTIONS,
   ): Promise<T> {
     const { signal } = options
@@ -236,7 +235,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   /** At once when the work is done and nothing is owed: a promise would cost as much as the checks of an object. */
-  function runUnit(pending: Pending, current: Group): Awaitable<unknown> {
+  function runUnit(pending: Pending, current: Group): unknown {
     const { options } = pending
     const unit = new Unit(current, ids, clock, options.origin ?? null, options.client ?? null)
     const context = { connection, committed, unit, loads: NO_LOADS }
@@ -332,19 +331,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   return {
-    run: (work, options) =>
-      enqueue((context, pending) => {
-        const tx = new SqliteWriteTx(context.connection, committed, context.unit)
-        let isOver = true
-        try {
-          const result = work(tx)
-          if (!(result instanceof Promise)) return result
-          isOver = false
-          return watched(context.unit, pending, result).finally(() => tx.end())
-        } finally {
-          if (isOver) tx.end()
-        }
-      }, options),
+    run: (work, options) => enqueue((context) => runIn(context, work), options),
     runSteps: (work, options) =>
       enqueue((context, pending) => {
         const { step, end } = stepsOf(context)
@@ -366,6 +353,26 @@ export function createWriter(hooks: WriterHooks): Writer {
 const NO_OPTIONS: WriteOptions = {}
 const NO_LOADS: readonly never[] = []
 
+/** Gives the work a transaction that is dead when it returns. */
+function runIn<T>({ connection, committed, unit }: WriteContext, work: (tx: WriteTx) => T): T {
+  const tx = new SqliteWriteTx(connection, committed, unit)
+  try {
+    const result = work(tx)
+    requirePlain(result)
+    return result
+  } finally {
+    tx.end()
+  }
+}
+
+/** Throws for work that is an asynchronous function: it would go on when its transaction is over. */
+export function requirePlain(result: unknown): void {
+  if (!(result instanceof Promise)) return
+  // The failure of such work is the one that is thrown here.
+  result.catch(() => undefined)
+  throw new Error('the work of a unit is a plain function: it awaits nothing')
+}
+
 /** Writes the index entries that a unit owes. Others get their turn meanwhile, and the unit may be ended. */
 async function pay(context: WriteContext): Promise<void> {
   const { unit } = context
@@ -378,22 +385,20 @@ async function pay(context: WriteContext): Promise<void> {
 
 /** The steps of a unit. `end` passes its result on, unless a step has failed without an attempt around it. */
 function stepsOf(context: WriteContext): { step: Step; end: <T>(result: T) => T } {
-  const { connection, committed, unit } = context
+  const { unit } = context
   let failure: { readonly error: unknown } | undefined
   let isOver = false
 
   async function run<T>(work: (tx: WriteTx) => T): Promise<T> {
     if (unit.ended !== undefined) throw unit.ended
     if (isOver) throw new Error('this unit is over: its steps must not outlive it')
-    const tx = new SqliteWriteTx(connection, committed, unit)
+    unit.uses += 1
     let result: T
     try {
-      result = work(tx)
+      result = runIn(context, work)
     } catch (error) {
       failure ??= { error }
       throw error
-    } finally {
-      tx.end()
     }
     if (unit.owed.count >= MOST_OWED) await pay(context)
     await unit.breathe()

@@ -12,7 +12,7 @@ import { BLIND, lostSome, noticesOf, type Sight, sightOf } from './sight'
 /** What one session gets, and when (protocol.md §5.4). */
 export interface Delivery {
   /** Sends a session what it lacks up to `upTo`, the revision of `tx`, if it waits for that. */
-  readonly serve: (tx: ReadTx, session: Session, upTo: number) => Promise<void>
+  readonly serve: (tx: ReadTx, session: Session, upTo: number) => void
   /** Has the client pull, because messages of it were dropped. */
   readonly tellMissed: (session: Session) => void
   /** Sends one last message, with the reason or that the token has ended, and nothing after it. */
@@ -60,7 +60,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   let lastTables: ReadonlySet<string> = new Set()
   let stripped = UNSTRIPPED
 
-  async function serve(tx: ReadTx, session: Session, upTo: number): Promise<void> {
+  function serve(tx: ReadTx, session: Session, upTo: number): void {
     if (session.isFull) return
     forget(session)
     if (session.isMuted) return
@@ -73,11 +73,11 @@ export function createDelivery(parts: DeliveryParts): Delivery {
       const { page } = session.client
       if (page?.isAllowed(tx) === false) return mute(session, page?.refusal)
       session.isStale = false
-      await look(tx, session)
+      look(tx, session)
     }
     const { base } = session
     if (!session.isReady || base === undefined || isHeld(session)) return
-    const changes = await feed.changesFor(tx, session, upTo)
+    const changes = feed.changesFor(tx, session, upTo)
     if (changes === undefined || isBeyond(session, changes)) {
       tellToPull(tx, session)
       return
@@ -99,10 +99,10 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   }
 
   /** Learns what the user of the session sees, and listens to those realms. */
-  async function look(tx: ReadTx, session: Session): Promise<void> {
+  function look(tx: ReadTx, session: Session): void {
     const { caller, client: named, sight: before } = session
     if (caller === undefined) return
-    const sight = sightOf(await visibilityOf(tx, caller.actor))
+    const sight = sightOf(visibilityOf(tx, caller.actor))
     // Equal texts share one string in memory.
     if (session.hash === sight.hash) session.hash = sight.hash
     if (caller.actor.subject !== null) {

@@ -19,7 +19,7 @@ export interface Feed {
    * The changes that the client of a session lacks up to `upTo`, the revision of `tx`, as the `changes`
    * of a message; undefined when it has to pull (protocol.md §5.4).
    */
-  changesFor(tx: ReadTx, session: Session, upTo: number): Promise<string | undefined>
+  changesFor(tx: ReadTx, session: Session, upTo: number): string | undefined
   /** All sessions are up to date: frees the last text. */
   rest(): void
 }
@@ -55,15 +55,14 @@ export function createFeed(): Feed {
   /** Clients that were in step before get the same text. */
   let last: { readonly parts: readonly Part[]; readonly text: string } = NOTHING
 
-  async function partsFor(
+  function partsFor(
     tx: ReadTx,
     session: Session,
     base: number,
     upTo: number,
-  ): Promise<readonly Part[] | undefined> {
+  ): readonly Part[] | undefined {
     const { realms, invited } = session.sight
-    if (!touches.reaches(base))
-      return await ownParts(tx, session, [...realms, ...invited], base, upTo)
+    if (!touches.reaches(base)) return ownParts(tx, session, [...realms, ...invited], base, upTo)
     const own = invited.filter((realm) => touches.after(realm, base) !== undefined)
     const parts: Part[] = []
     for (const realm of realms) {
@@ -75,7 +74,7 @@ export function createFeed(): Feed {
       else parts.push(...fragment.parts)
     }
     if (own.length === 0) return parts
-    const rest = await ownParts(tx, session, own, base, upTo)
+    const rest = ownParts(tx, session, own, base, upTo)
     return rest && [...parts, ...rest]
   }
 
@@ -92,7 +91,7 @@ export function createFeed(): Feed {
       isKnown = false
       fragments.clear()
     },
-    async changesFor(tx, session, upTo) {
+    changesFor(tx, session, upTo) {
       if (!isKnown) touches = createTouches(upTo)
       isKnown = true
       const base = placed(tx, session, upTo)
@@ -100,7 +99,7 @@ export function createFeed(): Feed {
       if (!session.isVerified) verify(tx, session, base)
       if (session.isStuck || session.hash !== session.sight.hash) return undefined
       if (base === upTo) return ''
-      const parts = await partsFor(tx, session, base, upTo)
+      const parts = partsFor(tx, session, base, upTo)
       if (parts === undefined || sizeOf(parts) > MESSAGE.bytes) return undefined
       const { tables } = session
       const own = tables === undefined ? parts : parts.filter(({ table }) => tables.has(table))
@@ -135,17 +134,17 @@ function verify(tx: ReadTx, session: Session, base: number): void {
 }
 
 /** Changes in realms of which the user may not see everything, or from long ago. */
-async function ownParts(
+function ownParts(
   tx: ReadTx,
   { caller, sight }: Session,
   realms: readonly RealmRef[],
   base: number,
   upTo: number,
-): Promise<readonly Part[] | undefined> {
+): readonly Part[] | undefined {
   if (caller === undefined) return []
   const { changes, next } = tx.objects.changes(new Set(realms), base, upTo, MESSAGE)
   if (next !== undefined || hasDamage(changes)) return undefined
-  const visibility = await visibilityOf(tx, caller.actor)
+  const visibility = visibilityOf(tx, caller.actor)
   const seen: Change[] = []
   for (const change of changes) {
     const { table, realm, key, object } = change
@@ -158,7 +157,7 @@ async function ownParts(
     } else if (!isOwn) {
       if (object === null && isMember) seen.push(change)
     } else if (object === null || object.entered <= base) {
-      if (await wasOwn(tx, caller.actor, key)) seen.push({ ...change, object: null })
+      if (wasOwn(tx, caller.actor, key)) seen.push({ ...change, object: null })
     }
   }
   return encode(tx, seen, base)

@@ -181,7 +181,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     pages.postpone()
   }
 
-  async function serveSome(tx: ReadTx): Promise<void> {
+  function serveSome(tx: ReadTx): void {
     if (pages.areDue) pages.dismiss(tx)
     const revision = tx.revision()
     const start = performance.now()
@@ -193,7 +193,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       if (postponed.has(session) && !session.isStale && isCrowded()) continue
       postponed.delete(session)
       try {
-        await delivery.serve(tx, session, revision)
+        delivery.serve(tx, session, revision)
       } catch (error) {
         session.told = now()
         context.report(error)

@@ -163,11 +163,11 @@ test('a pull after a change of rights reads no more for users who lost many rows
 
 test('a unit follows the rights of a user in many realms without copying them for each change', async () => {
   await using team = await openTeam()
-  await team.database.write(async (tx) => {
-    const known = await accessOf(tx, actorFor(BOB, 'my'))
+  await team.database.write((tx) => {
+    const known = accessOf(tx, actorFor(BOB, 'my'))
     const access = unitAccess(known)
     const { realms, realmRefs, pending } = access
-    const { ref: realm } = await tx.realms.ensure('rlmNew')
+    const { ref: realm } = tx.realms.ensure('rlmNew')
     const source = 'members:mmbNew'
     const row = { source, realm, userId: 'bob', email: null, rejected: false, roles: [] }
     const steps = [
@@ -178,7 +178,7 @@ test('a unit follows the rights of a user in many realms without copying them fo
     for (const [membership, expected] of steps) {
       if (membership === undefined) tx.memberships.remove(source)
       else tx.memberships.put(membership)
-      await followRealm(tx, access, realm)
+      followRealm(tx, access, realm)
       expect([realmRefs.has(realm), pending.has(realm)]).toEqual([...expected])
       expect(access.realms).toBe(realms)
       expect(realms.has(realm)).toBe(expected[0])

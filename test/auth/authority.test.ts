@@ -10,9 +10,9 @@ import type { User } from '../../src/domain/store/users'
 const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
 
 function changeUser(server: TestAuthority, changes: Partial<User>): Promise<void> {
-  return server.database.write(async (tx) => {
-    const user = await tx.users.find(alice.sub)
-    await tx.users.put({ ...user!, ...changes })
+  return server.database.write((tx) => {
+    const user = tx.users.find(alice.sub)
+    tx.users.put({ ...user!, ...changes })
   })
 }
 

@@ -51,9 +51,9 @@ export function place(
   uploader: RealmRef | null,
   at = `at ${one.hash}`,
 ): Promise<void> {
-  return database.write(async (tx) => {
-    await tx.blobs.put(one, uploader)
-    await tx.blobs.placeContent(one.hash, at)
+  return database.write((tx) => {
+    tx.blobs.put(one, uploader)
+    tx.blobs.placeContent(one.hash, at)
   })
 }
 
@@ -67,9 +67,9 @@ export function remove(
   key: string,
   traces: Traces,
 ): Promise<void> {
-  return database.write(async (tx) => {
-    const previous = await get(tx, table, key)
-    await tx.objects.remove(table, [{ previous, ...traces }], NOW)
+  return database.write((tx) => {
+    const previous = get(tx, table, key)
+    tx.objects.remove(table, [{ previous, ...traces }], NOW)
   })
 }
 

@@ -145,14 +145,14 @@ export function describeBlobs(openStore: OpenStore): void {
         fresh('a', { realm: r2, blobs: ['one'] }),
         fresh('b', { realm: r1, blobs: ['one', 'two'] }),
       )
-      await database.read(async ({ blobs }) => {
-        expect(await blobs.references('one', 10)).toEqual([
+      await database.read(({ blobs }) => {
+        expect(blobs.references('one', 10)).toEqual([
           { table: 'things', realm: r1, key: 'b' },
           { table: 'things', realm: r2, key: 'a' },
         ])
-        expect(await blobs.references('one', 1)).toHaveLength(1)
-        expect((await blobs.list('', 2)).map(({ id }) => id)).toEqual(['one', 'three'])
-        expect((await blobs.list('three', 2)).map(({ id }) => id)).toEqual(['two'])
+        expect(blobs.references('one', 1)).toHaveLength(1)
+        expect(blobs.list('', 2).map(({ id }) => id)).toEqual(['one', 'three'])
+        expect(blobs.list('three', 2).map(({ id }) => id)).toEqual(['two'])
       })
     })
 
@@ -160,9 +160,9 @@ export function describeBlobs(openStore: OpenStore): void {
       await using world = await setupWorld(openStore)
       const { database, table, alice } = world
       await put(database, blob('one'), alice)
-      const failed = database.write(async (tx) => {
-        await tx.blobs.put(blob('two'), alice)
-        await tx.objects.put(table, [fresh('a', { blobs: ['one'] })], NOW)
+      const failed = database.write((tx) => {
+        tx.blobs.put(blob('two'), alice)
+        tx.objects.put(table, [fresh('a', { blobs: ['one'] })], NOW)
         throw new Error('expected')
       })
       expect(failed).rejects.toThrow('expected')

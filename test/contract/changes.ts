@@ -107,8 +107,8 @@ export function describeChanges(openStore: OpenStore): void {
       const start = await database.read((tx) => tx.revision())
       await database.write((tx) => update(tx, table, 'a', { realm }))
       const seenIn = (...realms: RealmRef[]) =>
-        database.read(async (tx) => {
-          const { changes } = await tx.objects.changes(new Set(realms), start, Infinity, WHOLE)
+        database.read((tx) => {
+          const { changes } = tx.objects.changes(new Set(realms), start, Infinity, WHOLE)
           return changes.map((change) => ({ realm: change.realm, isThere: change.object !== null }))
         })
       expect(await seenIn(PUBLIC_REALM_REF)).toEqual([{ realm: PUBLIC_REALM_REF, isThere: false }])
@@ -129,8 +129,8 @@ export function describeChanges(openStore: OpenStore): void {
       const { database } = fixture
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
-      await database.write(async (tx) => {
-        await tx.objects.put(table, [fresh('a', { realm }), fresh('b', { realm })], NOW)
+      await database.write((tx) => {
+        tx.objects.put(table, [fresh('a', { realm }), fresh('b', { realm })], NOW)
       })
       await database.write((tx) => remove(tx, table, 'b'))
       await database.write((tx) => tx.realms.markErasing(realm))
@@ -145,9 +145,9 @@ export function describeChanges(openStore: OpenStore): void {
       const { database } = fixture
       const things = await declareIn(database, 'things')
       const others = await declareIn(database, 'others')
-      await database.write(async (tx) => {
-        await tx.objects.put(things, [fresh('a'), fresh('b')], NOW)
-        await tx.objects.put(others, [fresh('c'), fresh('d')], NOW)
+      await database.write((tx) => {
+        tx.objects.put(things, [fresh('a'), fresh('b')], NOW)
+        tx.objects.put(others, [fresh('c'), fresh('d')], NOW)
       })
       await database.write((tx) => remove(tx, things, 'b'))
       await database.write((tx) => remove(tx, others, 'd'))
@@ -164,10 +164,10 @@ export function describeChanges(openStore: OpenStore): void {
       const { database } = fixture
       const table = await declareIn(database, 'things')
       const start = await database.read((tx) => tx.revision())
-      await database.write(async (tx) => {
-        await tx.objects.put(table, [fresh('a')], NOW)
+      await database.write((tx) => {
+        tx.objects.put(table, [fresh('a')], NOW)
         const realms = new Set([PUBLIC_REALM_REF])
-        const { changes } = await tx.objects.changes(realms, start, Infinity, WHOLE)
+        const { changes } = tx.objects.changes(realms, start, Infinity, WHOLE)
         expect(changes.map(({ key }) => key)).toEqual(['a'])
       })
     })
@@ -180,19 +180,19 @@ export function describeChanges(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const { realms, tables } = await setupWorld(database)
-      await database.write(async (tx) => {
+      await database.write((tx) => {
         for (const table of tables) {
           const puts = realms.flatMap((realm) =>
             Array.from({ length: 6 }, (_each, n) => fresh(`${realm} ${n}`, { realm })),
           )
-          await tx.objects.put(table, puts, NOW)
+          tx.objects.put(table, puts, NOW)
         }
       })
-      await database.write(async (tx) => {
+      await database.write((tx) => {
         for (const table of tables) {
           for (const realm of realms) {
-            await remove(tx, table, `${realm} 1`, `${realm} 4`)
-            await update(tx, table, `${realm} 2`, { realm: realms[0]! })
+            remove(tx, table, `${realm} 1`, `${realm} 4`)
+            update(tx, table, `${realm} 2`, { realm: realms[0]! })
           }
         }
       })
@@ -239,17 +239,17 @@ export function describeChanges(openStore: OpenStore): void {
         await database.write((tx) => tx.objects.put(table, [fresh(key, { realm, value })], NOW))
       }
       const keys = (after: number, upTo: number, size = WHOLE) =>
-        database.read(async (tx) => {
-          const { keys, next } = await tx.objects.contents(table, realm, after, upTo, size)
+        database.read((tx) => {
+          const { keys, next } = tx.objects.contents(table, realm, after, upTo, size)
           return { keys: JSON.parse(`[${keys}]`) as string[], isEnd: next === undefined }
         })
       expect(await keys(start, start + 2)).toEqual({ keys: ['a', 'b"'], isEnd: true })
       expect(await keys(start + 1, Infinity)).toEqual({ keys: ['b"', 'c'], isEnd: true })
       const two = { ...WHOLE, rows: 2 }
       expect(await keys(start, Infinity, two)).toEqual({ keys: ['a', 'b"'], isEnd: false })
-      await database.write(async (tx) => {
-        await remove(tx, table, 'a')
-        const chunk = await tx.objects.contents(table, realm, 0, Infinity, WHOLE)
+      await database.write((tx) => {
+        remove(tx, table, 'a')
+        const chunk = tx.objects.contents(table, realm, 0, Infinity, WHOLE)
         expect(contentsIn(chunk)).toEqual(values.slice(1))
       })
       await database.write((tx) => tx.realms.markErasing(realm))
@@ -334,15 +334,15 @@ export function describeChanges(openStore: OpenStore): void {
           revision = upTo
         }
         for (const { table: at, key, realm, rows } of steps) {
-          await database.write(async (tx) => {
+          await database.write((tx) => {
             const table = tables[at]!
-            const previous = await tx.objects.find(table, key)
+            const previous = tx.objects.find(table, key)
             const value = JSON.stringify({ key, realm, rows })
             if (realm !== undefined && previous !== undefined) {
-              await update(tx, table, key, { realm: realms[realm]!, value })
+              update(tx, table, key, { realm: realms[realm]!, value })
             } else if (realm !== undefined) {
-              await tx.objects.put(table, [fresh(key, { realm: realms[realm]!, value })], NOW)
-            } else if (previous !== undefined) await remove(tx, table, key)
+              tx.objects.put(table, [fresh(key, { realm: realms[realm]!, value })], NOW)
+            } else if (previous !== undefined) remove(tx, table, key)
           })
           if (rows > 0) await sync(rows)
         }
@@ -397,7 +397,7 @@ function contentsIn({ keys, values }: Contents) {
   return (JSON.parse(`[${keys}]`) as string[]).map((key, at) => [key, texts[at] ?? ''] as const)
 }
 
-async function visible(tx: ReadTx, tables: readonly Table[], realms: ReadonlySet<RealmRef>) {
+function visible(tx: ReadTx, tables: readonly Table[], realms: ReadonlySet<RealmRef>) {
   const objects = new Map<string, string>()
   for (const table of tables) {
     for (const { value } of rowsOf(tx, table, { realms })) {

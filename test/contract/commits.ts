@@ -72,11 +72,11 @@ export function describeCommits(openStore: OpenStore): void {
       ]
       const realm = await ensureRealm(database, 'rlm-a')
       using heard = listen(database)
-      await database.write(async (tx) => {
+      await database.write((tx) => {
         for (const key of ['a', 'b', 'c']) {
-          await tx.objects.put(things, [fresh(key)], NOW)
-          await tx.objects.put(others, [fresh(key, { realm })], NOW)
-          await tx.users.put(user('alice', { created: NOW }))
+          tx.objects.put(things, [fresh(key)], NOW)
+          tx.objects.put(others, [fresh(key, { realm })], NOW)
+          tx.users.put(user('alice', { created: NOW }))
         }
       })
       expect(heard.units).toMatchObject([
@@ -91,12 +91,12 @@ export function describeCommits(openStore: OpenStore): void {
     test.each(RIGHTS)('name the subjects of %s', async (_, change, ...subjects) => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      await database.write(async (tx) => {
-        const { ref: realm } = await tx.realms.ensure('rlm-a')
+      await database.write((tx) => {
+        const { ref: realm } = tx.realms.ensure('rlm-a')
         expect(realm).toBe(REALM)
         tx.memberships.put(membership('members:bob', { userId: 'bob', email: 'b@x.org' }))
         tx.memberships.put(membership('members:invited', { email: 'invited@x.org' }))
-        await tx.users.put(user('bob'))
+        tx.users.put(user('bob'))
       })
       const before = await database.read((tx) => tx.revision())
       using heard = listen(database)
@@ -127,13 +127,13 @@ export function describeCommits(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       using heard = listen(database)
-      await database.write(async (tx) => {
-        await tx.origins.put({ id: 'https://a.example', created: NOW })
-        const failing = async () => {
-          await tx.logins.revoke('l1', NOW)
+      await database.write((tx) => {
+        tx.origins.put({ id: 'https://a.example', created: NOW })
+        const failing = () => {
+          tx.logins.revoke('l1', NOW)
           throw new Error('undone')
         }
-        await Promise.resolve(tx.attempt(failing)).catch(() => undefined)
+        expect(() => tx.attempt(failing)).toThrow('undone')
       })
       expect(heard.units).toMatchObject([{ records: ['origins https://a.example'] }])
     })
@@ -160,8 +160,8 @@ export function describeCommits(openStore: OpenStore): void {
       await database.write((tx) => tx.memberships.put(bobs))
       const members = await database.read((tx) => requireTable(tx, 'members'))
       using heard = listen(database)
-      await database.write(async (tx) => {
-        await tx.objects.put(members, [fresh('bob', { realm: REALM })], NOW)
+      await database.write((tx) => {
+        tx.objects.put(members, [fresh('bob', { realm: REALM })], NOW)
         tx.memberships.put(structuredClone(bobs))
       })
       expect(heard.units).toMatchObject([{ realms: [REALM], tables: ['members'], subjects: [] }])
@@ -239,20 +239,21 @@ export function describeCommits(openStore: OpenStore): void {
       const realm = await ensureRealm(database, 'rlm-a')
       using heard = listen(database)
       const put = (tx: WriteTx, key: string) => tx.objects.put(table, [fresh(key, { realm })], NOW)
-      const failing = database.write(async (tx) => {
-        await put(tx, 'a')
-        await tx.jobs.remove('none')
+      const failing = database.write((tx) => {
+        put(tx, 'a')
+        tx.jobs.remove('none')
         throw new Error('expected')
       })
       await failing.catch(() => undefined)
       expect(heard.commits).toEqual([])
-      await database.write(async (tx) => {
-        await tx.objects.put(table, [fresh('b')], NOW)
-        const part = tx.attempt(async () => {
-          await put(tx, 'a')
-          throw new Error('expected')
-        })
-        await part.catch(() => undefined)
+      await database.write((tx) => {
+        tx.objects.put(table, [fresh('b')], NOW)
+        const part = () =>
+          tx.attempt(() => {
+            put(tx, 'a')
+            throw new Error('expected')
+          })
+        expect(part).toThrow()
       })
       expect(heard.units.map(({ realms }) => realms)).toEqual([[PUBLIC_REALM_REF]])
     })
@@ -266,7 +267,7 @@ export function describeCommits(openStore: OpenStore): void {
       using _ = stopping(
         database.onCommit(({ revision }) => {
           expect(isAnswered).toBe(false)
-          reads.push(database.read(async (tx) => (await tx.revision()) >= revision))
+          reads.push(database.read((tx) => tx.revision() >= revision))
         }),
       )
       await insert(database, table, 'a').finally(() => {

@@ -62,10 +62,10 @@ export function describeErasure(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const { table, realm } = await setupDying(database)
-      const failing = database.write(async (tx) => {
-        await tx.realms.markErasing(realm)
-        expect(await tx.objects.find(table, 'd0')).toBeUndefined()
-        expect(await tx.objects.count(table, 1_000_000)).toBe(0)
+      const failing = database.write((tx) => {
+        tx.realms.markErasing(realm)
+        expect(tx.objects.find(table, 'd0')).toBeUndefined()
+        expect(tx.objects.count(table, 1_000_000)).toBe(0)
         throw new Error('expected')
       })
       const next = database.write((tx) => tx.objects.find(table, 'd0'))
@@ -78,9 +78,9 @@ export function describeErasure(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const { table, realm, index } = await setupDying(database)
-      await database.write(async (tx) => {
-        await tx.realms.markErasing(realm)
-        await tx.objects.put(table, [fresh('d0'), fresh('d1')], NOW)
+      await database.write((tx) => {
+        tx.realms.markErasing(realm)
+        tx.objects.put(table, [fresh('d0'), fresh('d1')], NOW)
       })
       await insert(database, table, 'd2')
       expect(await keysOf(database, table)).toEqual(['d0', 'd1', 'd2'])
@@ -95,16 +95,16 @@ export function describeErasure(openStore: OpenStore): void {
       const { table, realm, index } = await setupDying(database)
       const keys = Array.from({ length: 40 }, (_, n) => (n === 20 ? 'd1' : `n${n}`))
       const puts = keys.map((key, n) => fresh(key, { entries: [entry(index, 200, n)] }))
-      await database.write(async (tx) => {
-        await tx.realms.markErasing(realm)
-        await tx.objects.put(table, puts, NOW)
+      await database.write((tx) => {
+        tx.realms.markErasing(realm)
+        tx.objects.put(table, puts, NOW)
       })
       const more = [...Array.from({ length: 20 }, (_, n) => fresh(`m${n}`)), fresh('n3')]
-      const taken = database.write(async (tx) => tx.objects.put(table, more, NOW))
+      const taken = database.write((tx) => tx.objects.put(table, more, NOW))
       expect(await refusalOf(taken)).toBe('CONFLICT')
       await eraseAll(database, realm, 4, tracesFor(index))
       expect(await keysOf(database, table)).toEqual(keys)
-      const places = await database.read(async (tx) => {
+      const places = await database.read((tx) => {
         const found = [...keys.keys()].map((n) => {
           const lookup = { index, keys: [Uint8Array.of(200, n)] }
           return rowsOf(tx, table, { lookup }).map(({ seq }) => seq)
@@ -137,10 +137,10 @@ export function describeErasure(openStore: OpenStore): void {
       const { database } = fixture
       const { table, realm, index } = await setupDying(database)
       const other = await declareIn(database, 'others')
-      await database.write(async (tx) => {
-        const members = await requireTable(tx, 'members')
-        await tx.objects.put(other, [fresh('x', { realm }), fresh('y', { realm }), fresh('z')], NOW)
-        await tx.objects.put(members, [fresh('m', { realm })], NOW)
+      await database.write((tx) => {
+        const members = requireTable(tx, 'members')
+        tx.objects.put(other, [fresh('x', { realm }), fresh('y', { realm }), fresh('z')], NOW)
+        tx.objects.put(members, [fresh('m', { realm })], NOW)
       })
       await database.write((tx) => remove(tx, other, 'y'))
       await database.write((tx) => tx.realms.markErasing(realm))
@@ -180,9 +180,9 @@ export function describeErasure(openStore: OpenStore): void {
       const { database } = fixture
       const table = await declareIn(database, 'things', '@id, title')
       const index = table.indexes[0]?.number ?? 0
-      const [realm, position] = await database.write(async (tx) => {
-        const erasing = await tx.realms.createErasing()
-        return [erasing, await tx.objects.stage(table, VALUE, erasing, NOW)] as const
+      const [realm, position] = await database.write((tx) => {
+        const erasing = tx.realms.createErasing()
+        return [erasing, tx.objects.stage(table, VALUE, erasing, NOW)] as const
       })
       await database.write((tx) =>
         tx.objects.addEntries([{ seq: position, entries: [entry(index, 1)] }]),
@@ -219,12 +219,12 @@ export function describeErasure(openStore: OpenStore): void {
       const { database, table, index, realm, located, put } = staged
       const puts = [fresh('s', { entries: [entry(index, 2)] }), fresh('other')]
       await database.write((tx) => tx.objects.put(table, puts, NOW))
-      await database.write(async (tx) => {
-        const previous = await get(tx, table, 's')
+      await database.write((tx) => {
+        const previous = get(tx, table, 's')
         const replaced = { previous, previousTraces: NO_TRACES, discardTo: realm }
-        await tx.objects.put(table, [{ ...put, ...replaced }], NOW + 1)
-        const { revision, entered } = await get(tx, table, 'other')
-        expect(await get(tx, table, 's')).toMatchObject({
+        tx.objects.put(table, [{ ...put, ...replaced }], NOW + 1)
+        const { revision, entered } = get(tx, table, 'other')
+        expect(get(tx, table, 's')).toMatchObject({
           value: VALUE,
           revision: revision + 1,
           entered,
@@ -244,7 +244,7 @@ export function describeErasure(openStore: OpenStore): void {
       const tracesOf = () => ({ entries: [entry(index, 1)], blobs: [] })
       expect(await eraseAll(database, realm, 10, tracesOf)).toBe(1)
       expect(await located(database, table, index, Uint8Array.of(1))).toEqual([])
-      const gone = database.write(async (tx) => tx.objects.readStaged(table, position))
+      const gone = database.write((tx) => tx.objects.readStaged(table, position))
       expect(await gone.catch(String)).toContain('gone')
     })
 
@@ -253,7 +253,7 @@ export function describeErasure(openStore: OpenStore): void {
       await using _ = staged.fixture
       const { database, table, put } = staged
       await insert(database, table, 's')
-      const taken = database.write(async (tx) => tx.objects.put(table, [put], NOW))
+      const taken = database.write((tx) => tx.objects.put(table, [put], NOW))
       expect(await refusalOf(taken)).toBe('CONFLICT')
     })
   })
@@ -304,12 +304,13 @@ export function describeErasure(openStore: OpenStore): void {
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       await database.write((tx) => tx.objects.put(table, [fresh('a', { realm })], NOW))
-      await database.write(async (tx) => {
-        const part = tx.attempt(async () => {
-          await remove(tx, table, 'a')
-          throw new Error('expected')
-        })
-        await part.catch(() => undefined)
+      await database.write((tx) => {
+        const part = () =>
+          tx.attempt(() => {
+            remove(tx, table, 'a')
+            throw new Error('expected')
+          })
+        expect(part).toThrow()
       })
       await database.write((tx) => tx.realms.markErasing(realm))
       expect(await eraseAll(database, realm)).toBe(1)
@@ -336,18 +337,18 @@ function tracesFor(index: number) {
 
 /** The results of each method for the objects of `setupDying`, and for one more called `other`. */
 async function viewOf(database: Database, table: Table, realm: RealmRef, index: number) {
-  return database.read(async (tx) => {
+  return database.read((tx) => {
     const { objects } = tx
     const lookup = { index, keys: [Uint8Array.of(1)] }
     const realms = new Set([realm])
     const keys = (query?: Omit<PageQuery, 'size'>) => rowsOf(tx, table, query).map(keyOf)
     return {
-      found: (await objects.find(table, 'd0')) !== undefined,
-      many: [...(await objects.findMany(table, ['d0', 'other'])).keys()],
+      found: objects.find(table, 'd0') !== undefined,
+      many: [...objects.findMany(table, ['d0', 'other']).keys()],
       scanned: keys(),
       gathered: keys({ realms }),
       looked: keys({ lookup }),
-      count: await objects.count(table, 1_000_000),
+      count: objects.count(table, 1_000_000),
     }
   })
 }

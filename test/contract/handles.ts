@@ -36,9 +36,9 @@ export function describeHandles(openStore: OpenStore): void {
       await insert(fixture.database, table, 'count')
       await fixture.database.write((tx) => update(tx, table, 'count', { value: '0' }))
       const increment = (database: Database) =>
-        database.write(async (tx) => {
-          const found = await tx.objects.find(table, 'count')
-          await update(tx, table, 'count', { value: String(Number(found?.value) + 1) })
+        database.write((tx) => {
+          const found = tx.objects.find(table, 'count')
+          update(tx, table, 'count', { value: String(Number(found?.value) + 1) })
         })
       await Promise.all(Array.from({ length: 100 }, (_, n) => increment(handles[n % 2]!)))
       for (const handle of handles) expect((await find(handle, table, 'count'))?.value).toBe('100')
@@ -96,5 +96,5 @@ async function handlesOf(fixture: DatabaseFixture): Promise<[Database, Database]
 }
 
 function countOrigins(tx: ReadTx) {
-  return tx.remember('origins', async () => (await tx.origins.list()).length)
+  return tx.remember('origins', () => tx.origins.list().length)
 }

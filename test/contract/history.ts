@@ -49,13 +49,13 @@ export function describeHistory(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
-      await database.write(async (tx) => {
+      await database.write((tx) => {
         const revision = tx.unitRevision()
-        await tx.objects.put(table, [fresh('a')], NOW)
+        tx.objects.put(table, [fresh('a')], NOW)
         expect(tx.unitRevision()).toBe(revision)
-        const found = await tx.objects.find(table, 'a')
+        const found = tx.objects.find(table, 'a')
         expect(found).toMatchObject({ entered: revision, revision, updated: NOW, stamps: null })
-        expect(await tx.objects.findMany(table, ['a', 'b'])).toEqual(new Map([['a', found!]]))
+        expect(tx.objects.findMany(table, ['a', 'b'])).toEqual(new Map([['a', found!]]))
       })
     })
   })
@@ -127,7 +127,7 @@ export function describeHistory(openStore: OpenStore): void {
       ])
 
       function read(after: number | { revision: number; place: string }) {
-        return database.read(async (tx) =>
+        return database.read((tx) =>
           tx.objects.changes(
             new Set([1]),
             after,
@@ -168,29 +168,25 @@ export function describeHistory(openStore: OpenStore): void {
       const table = await declareIn(database, 'things')
       await insert(database, table, 'a', 'b')
       await database.write((tx) => remove(tx, table, 'a'))
-      const forgotten = await database.write(async (tx) => {
-        await tx.criteriaOps.put(table.number, criteriaOperation(1), NOW - 1, 10)
+      const forgotten = await database.write((tx) => {
+        tx.criteriaOps.put(table.number, criteriaOperation(1), NOW - 1, 10)
         return tx.unitRevision()
       })
-      await database.write(async (tx) => {
-        await tx.objects.remove(
-          table,
-          [{ previous: await get(tx, table, 'b'), ...NO_TRACES }],
-          NOW + 9,
-        )
+      await database.write((tx) => {
+        tx.objects.remove(table, [{ previous: get(tx, table, 'b'), ...NO_TRACES }], NOW + 9)
       })
       const prune = (before: number) => database.write((tx) => tx.prune('history', before, 10))
       expect(await prune(NOW - 1)).toBe(0)
       expect(await database.read((tx) => tx.runs.oldest())).toBe(0)
       expect(await prune(NOW + 1)).toBe(2)
       await inEveryLife(fixture, (again) =>
-        again.read(async (tx) => {
-          expect(await tx.runs.oldest()).toBe(forgotten)
-          expect(await tx.objects.findTombstone(table, 'a')).toBeUndefined()
-          expect(await tx.objects.findTombstone(table, 'b')).toBeDefined()
-          expect(await tx.criteriaOps.ofUser(table.number, 'alice', 0, 10)).toEqual([])
+        again.read((tx) => {
+          expect(tx.runs.oldest()).toBe(forgotten)
+          expect(tx.objects.findTombstone(table, 'a')).toBeUndefined()
+          expect(tx.objects.findTombstone(table, 'b')).toBeDefined()
+          expect(tx.criteriaOps.ofUser(table.number, 'alice', 0, 10)).toEqual([])
           // The first one ended before everything that is left.
-          expect(await tx.runs.list()).toHaveLength(1)
+          expect(tx.runs.list()).toHaveLength(1)
         }),
       )
     })
@@ -198,15 +194,15 @@ export function describeHistory(openStore: OpenStore): void {
     test('and realms know in which revision they began', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      const { ref, revision } = await database.write(async (tx) => {
-        const realm = await tx.realms.ensure('rlm-a')
+      const { ref, revision } = await database.write((tx) => {
+        const realm = tx.realms.ensure('rlm-a')
         return { ref: realm.ref, revision: tx.unitRevision() }
       })
       await inEveryLife(fixture, (again) =>
-        again.read(async (tx) => {
-          expect(await tx.realms.bornAt(ref)).toBe(revision)
-          expect(await tx.realms.bornAt(1)).toBe(0)
-          expect(await tx.realms.bornAt(999)).toBe(0)
+        again.read((tx) => {
+          expect(tx.realms.bornAt(ref)).toBe(revision)
+          expect(tx.realms.bornAt(1)).toBe(0)
+          expect(tx.realms.bornAt(999)).toBe(0)
         }),
       )
     })
@@ -214,5 +210,5 @@ export function describeHistory(openStore: OpenStore): void {
 }
 
 function timed(database: Database, table: Table, key: string) {
-  return database.read(async (tx) => (await tx.objects.findTimed(table, [key])).get(key))
+  return database.read((tx) => tx.objects.findTimed(table, [key]).get(key))
 }

@@ -26,7 +26,7 @@ export function describeIdleBlobs(openStore: OpenStore): void {
         clock.advance(HOUR)
       }
       const idle = (until: number, limit = 10) =>
-        database.read(async (tx) => (await tx.blobs.idle(until, limit)).map(({ id }) => id))
+        database.read((tx) => tx.blobs.idle(until, limit).map(({ id }) => id))
       expect(await idle(start - 1)).toEqual([])
       expect(await idle(start)).toEqual(['b'])
       expect(await idle(start + HOUR)).toEqual(['b', 'a'])
@@ -69,12 +69,13 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       const stop = database.onCommit(({ contentSpent }) => heard.push(contentSpent))
       await database.write((tx) => tx.blobs.remove('one'))
       expect(heard).toEqual([])
-      await database.write(async (tx) => {
-        const undone = tx.attempt(async () => {
-          await tx.blobs.remove('two')
-          throw new Error('not this part')
-        })
-        await undone.catch(() => undefined)
+      await database.write((tx) => {
+        const undone = () =>
+          tx.attempt(() => {
+            tx.blobs.remove('two')
+            throw new Error('not this part')
+          })
+        expect(undone).toThrow()
       })
       expect(heard).toEqual([])
       await database.write((tx) => tx.blobs.remove('two'))
@@ -115,10 +116,10 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       }
       for (const id of ['four', 'one', 'two']) {
         await database.write((tx) => tx.blobs.remove(id))
-        await database.read(async ({ blobs }) => {
-          expect(await blobs.placeOf('same')).toBe('p1')
-          expect(await blobs.isPlaceUsed('p1')).toBe(true)
-          expect(await blobs.spentPlaces('', 10)).toEqual([])
+        await database.read(({ blobs }) => {
+          expect(blobs.placeOf('same')).toBe('p1')
+          expect(blobs.isPlaceUsed('p1')).toBe(true)
+          expect(blobs.spentPlaces('', 10)).toEqual([])
         })
       }
       await database.write((tx) => tx.blobs.remove('three'))
@@ -148,11 +149,11 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       expect(heard).toEqual([true])
       stop()
       await inEveryLife(world, async (life) => {
-        await life.read(async ({ blobs }) => {
-          expect(await blobs.placeOf('same')).toBe('p2')
-          expect(await blobs.isPlaceUsed('p1')).toBe(false)
-          expect(await blobs.isPlaceUsed('p2')).toBe(true)
-          expect(await blobs.spentPlaces('', 10)).toEqual(['p1'])
+        await life.read(({ blobs }) => {
+          expect(blobs.placeOf('same')).toBe('p2')
+          expect(blobs.isPlaceUsed('p1')).toBe(false)
+          expect(blobs.isPlaceUsed('p2')).toBe(true)
+          expect(blobs.spentPlaces('', 10)).toEqual(['p1'])
         })
       })
     })

@@ -15,16 +15,15 @@ export function describeImages(openStore: OpenStore): void {
       await insert(database, table, 'before')
       const image = await store.image('main')
       await insert(database, table, 'after')
-      const given = await database.read(async (tx) => {
-        const run = (await tx.runs.list()).at(-1)!
-        return formatRevision(run, await tx.revision())
+      const given = await database.read((tx) => {
+        const run = tx.runs.list().at(-1)!
+        return formatRevision(run, tx.revision())
       })
       await store.restore('main', image)
       const restored = await store.open('main')
       expect(restored.id).toBe(id)
       expect(await keysOf(restored, table)).toEqual(['before'])
-      const place = () =>
-        restored.read(async (tx) => placeRevision(await tx.runs.list(), await tx.revision(), given))
+      const place = () => restored.read((tx) => placeRevision(tx.runs.list(), tx.revision(), given))
       expect(await place()).toBeUndefined()
       await insert(restored, table, 'again')
       expect(await place()).toBeUndefined()
@@ -53,16 +52,16 @@ export function describeImages(openStore: OpenStore): void {
       const database = await store.create('main')
       const table = await declareIn(database, 'todos')
       await insert(database, table, 'one')
-      await database.write(async (tx) => {
-        await tx.settings.put({ id: 'policy', value: { newUsers: 'eval' } })
-        await tx.users.put(user('alice@example.com'))
+      await database.write((tx) => {
+        tx.settings.put({ id: 'policy', value: { newUsers: 'eval' } })
+        tx.users.put(user('alice@example.com'))
       })
       await store.empty('main')
       const emptied = await store.open('main')
       expect(await keysOf(emptied, table)).toEqual([])
-      const { users, setting } = await emptied.read(async (tx) => ({
-        users: await tx.users.find('alice@example.com'),
-        setting: await tx.settings.find('policy'),
+      const { users, setting } = await emptied.read((tx) => ({
+        users: tx.users.find('alice@example.com'),
+        setting: tx.settings.find('policy'),
       }))
       expect({ users, setting: setting?.value }).toEqual({
         users: undefined,

@@ -22,9 +22,9 @@ async function setup(fixture: DatabaseFixture): Promise<Meaning> {
   const table = await declareIn(database, 'things', '@id, title')
   const index = table.indexes[0]?.number ?? 0
   const traces = { entries: [entry(index, 1)], blobs: ['one'] }
-  await database.write(async (tx) => {
-    await tx.tables.setIndexState(index, 'ready')
-    await tx.objects.put(table, [fresh('a', traces)], NOW)
+  await database.write((tx) => {
+    tx.tables.setIndexState(index, 'ready')
+    tx.objects.put(table, [fresh('a', traces)], NOW)
   })
   return { ...traces, membership: undefined }
 }
@@ -63,7 +63,7 @@ export function describeIntegrity(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       await setup(fixture)
-      await database.write(async (tx) =>
+      await database.write((tx) =>
         tx.memberships.put({
           source: 'members:gone',
           realm: PUBLIC_REALM_REF,
@@ -82,7 +82,7 @@ export function describeIntegrity(openStore: OpenStore): void {
       ])
       expect(await faultsOf(database, NOTHING, true)).toEqual([])
       expect(await faultsOf(database, NOTHING)).toEqual([])
-      expect(await database.read(async (tx) => tx.memberships.ofUser('alice', 100))).toEqual([])
+      expect(await database.read((tx) => tx.memberships.ofUser('alice', 100))).toEqual([])
     })
 
     test('is not given to objects that contradict themselves', async () => {

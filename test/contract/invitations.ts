@@ -11,9 +11,9 @@ export function describeInvitations(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const one = invitation('one')
       const two = invitation('two', { origin: null, originName: 'main', realm: 8 })
-      await fixture.database.write(async (tx) => {
-        await tx.invitations.put(one)
-        await tx.invitations.put(two)
+      await fixture.database.write((tx) => {
+        tx.invitations.put(one)
+        tx.invitations.put(two)
       })
       await inEveryLife(fixture, async (database) => {
         const find = (id: string) => database.read((tx) => tx.invitations.find(id))
@@ -26,11 +26,11 @@ export function describeInvitations(openStore: OpenStore): void {
     test('are counted in a span, the newest first and no more than are asked for', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      await database.write(async (tx) => {
+      await database.write((tx) => {
         for (const at of [3, 101, 1, 0, 100, 2]) {
-          await tx.invitations.put(invitation(`n${at}`, { sent: NOW + at }))
+          tx.invitations.put(invitation(`n${at}`, { sent: NOW + at }))
         }
-        await tx.invitations.put(
+        tx.invitations.put(
           invitation('of another', {
             inviter: 'mallory',
             email: 'eve@example.com',
@@ -38,7 +38,7 @@ export function describeInvitations(openStore: OpenStore): void {
           }),
         )
       })
-      await database.read(async (tx) => {
+      await database.read((tx) => {
         const times = [100, 3, 2, 1].map((at) => NOW + at)
         expect(tx.invitations.sent({ inviter: 'alice' }, SPAN, 10)).toEqual(times)
         expect(tx.invitations.sent({ email: 'bob@example.com' }, SPAN, 10)).toEqual(times)
@@ -53,10 +53,10 @@ export function describeInvitations(openStore: OpenStore): void {
 
     test('go with the address they went to', async () => {
       await using fixture = await setupDatabase(openStore)
-      await fixture.database.write(async (tx) => {
-        await tx.invitations.put(invitation('one'))
-        await tx.invitations.put(invitation('two', { member: 'mmb2' }))
-        await tx.invitations.put(invitation('three', { email: 'rob.bob@example.com' }))
+      await fixture.database.write((tx) => {
+        tx.invitations.put(invitation('one'))
+        tx.invitations.put(invitation('two', { member: 'mmb2' }))
+        tx.invitations.put(invitation('three', { email: 'rob.bob@example.com' }))
         tx.forgetAddress('bob@example.com')
         tx.forgetAddress('nobody@example.com')
       })
@@ -70,9 +70,9 @@ export function describeInvitations(openStore: OpenStore): void {
 
     test('are forgotten when they were over before a time', async () => {
       await using fixture = await setupDatabase(openStore)
-      await fixture.database.write(async (tx) => {
-        await tx.invitations.put(invitation('over', { expires: NOW - 1 }))
-        await tx.invitations.put(invitation('just over', { expires: NOW }))
+      await fixture.database.write((tx) => {
+        tx.invitations.put(invitation('over', { expires: NOW - 1 }))
+        tx.invitations.put(invitation('just over', { expires: NOW }))
         tx.prune('invitations', NOW, 10)
       })
       await inEveryLife(fixture, async (database) => {

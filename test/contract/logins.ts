@@ -25,9 +25,9 @@ export function describeLogins(openStore: OpenStore): void {
     test('is not spent by a unit that fails', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      const failing = database.write(async (tx) => {
-        expect(await tx.logins.spend('one', NOW)).toBe(true)
-        expect(await tx.logins.spend('one', NOW)).toBe(false)
+      const failing = database.write((tx) => {
+        expect(tx.logins.spend('one', NOW)).toBe(true)
+        expect(tx.logins.spend('one', NOW)).toBe(false)
         throw new Error('changed my mind')
       })
       expect(await failing.catch(({ message }: Error) => message)).toBe('changed my mind')
@@ -67,9 +67,11 @@ export function describeLogins(openStore: OpenStore): void {
     test('is seen by its unit at once, and by others from the commit on', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      await database.write(async (tx) => {
-        await tx.logins.revoke('one', NOW)
-        expect(await tx.logins.isRevoked('one')).toBe(true)
+      await database.writeSteps(async (step) => {
+        await step((tx) => {
+          tx.logins.revoke('one', NOW)
+          expect(tx.logins.isRevoked('one')).toBe(true)
+        })
         expect(await isRevoked(database, 'one')).toBe(false)
       })
       expect(await isRevoked(database, 'one')).toBe(true)
@@ -95,18 +97,18 @@ export function describeLogins(openStore: OpenStore): void {
 
     test('takes its refresh tokens along and leaves the others', async () => {
       await using fixture = await setupDatabase(openStore)
-      await fixture.database.write(async (tx) => {
-        await tx.refreshTokens.put(refreshToken('h1', { login: 'one' }))
-        await tx.refreshTokens.put(refreshToken('h2', { login: 'two' }))
-        await tx.refreshTokens.put(refreshToken('h3', { login: null }))
-        await tx.refreshTokens.put(refreshToken('h4', { login: 'one' }))
+      await fixture.database.write((tx) => {
+        tx.refreshTokens.put(refreshToken('h1', { login: 'one' }))
+        tx.refreshTokens.put(refreshToken('h2', { login: 'two' }))
+        tx.refreshTokens.put(refreshToken('h3', { login: null }))
+        tx.refreshTokens.put(refreshToken('h4', { login: 'one' }))
         tx.refreshTokens.removeOf({ login: 'one' })
       })
       await inEveryLife(fixture, async (database) => {
-        const found = await database.read(async (tx) => {
+        const found = await database.read((tx) => {
           const tokens = []
           for (const hash of ['h1', 'h2', 'h3', 'h4']) {
-            tokens.push(await tx.refreshTokens.find(hash))
+            tokens.push(tx.refreshTokens.find(hash))
           }
           return tokens
         })

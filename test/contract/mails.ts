@@ -81,17 +81,18 @@ export function describeMails(openStore: OpenStore): void {
       const { database } = fixture
       let announced = 0
       const stop = database.onCommit(() => (announced += 1))
-      const failing = database.write(async (tx) => {
-        await tx.mails.put(mail('a'))
+      const failing = database.write((tx) => {
+        tx.mails.put(mail('a'))
         throw new Error('expected')
       })
       await failing.catch(() => undefined)
-      await database.write(async (tx) => {
-        const part = tx.attempt(async () => {
-          await tx.mails.put(mail('b'))
-          throw new Error('expected')
-        })
-        await part.catch(() => undefined)
+      await database.write((tx) => {
+        const part = () =>
+          tx.attempt(() => {
+            tx.mails.put(mail('b'))
+            throw new Error('expected')
+          })
+        expect(part).toThrow()
       })
       expect(await dueIn(database, NOW)).toEqual([])
       expect(announced).toBe(0)
@@ -114,8 +115,8 @@ export function mail(id: string, changes: Partial<QueuedMail> = {}): QueuedMail 
 }
 
 async function putMails(database: Database, ...mails: QueuedMail[]): Promise<void> {
-  await database.write(async (tx) => {
-    for (const each of mails) await tx.mails.put(each)
+  await database.write((tx) => {
+    for (const each of mails) tx.mails.put(each)
   })
 }
 

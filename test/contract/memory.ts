@@ -74,14 +74,14 @@ export function describeMemory(openStore: OpenStore): void {
       await database.read(memory.look)
       const seen = await Promise.all([
         database.write(memory.look),
-        database.write(async (tx) => {
-          const before = await memory.look(tx)
-          await tx.origins.put(origin(1))
-          return [before, await memory.look(tx)]
+        database.write((tx) => {
+          const before = memory.look(tx)
+          tx.origins.put(origin(1))
+          return [before, memory.look(tx)]
         }),
         database.write(memory.look),
-        database.write(async (tx) => {
-          await tx.origins.put(origin(2))
+        database.write((tx) => {
+          tx.origins.put(origin(2))
           return memory.look(tx)
         }),
       ])
@@ -93,9 +93,9 @@ export function describeMemory(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const memory = counted()
-      const failing = database.write(async (tx) => {
-        await tx.origins.put(origin(1))
-        expect(await memory.look(tx)).toBe(1)
+      const failing = database.write((tx) => {
+        tx.origins.put(origin(1))
+        expect(memory.look(tx)).toBe(1)
         throw new Error('expected')
       })
       await failing.catch(() => undefined)
@@ -121,7 +121,7 @@ export function describeMemory(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const memory = counted()
-      const twice = (tx: ReadTx) => tx.remember('twice', async () => 2 * (await memory.look(tx)))
+      const twice = (tx: ReadTx) => tx.remember('twice', () => 2 * memory.look(tx))
       expect(await database.read(memory.look)).toBe(0)
       expect(await database.read(twice)).toBe(0)
       for (let n = 1; n <= 3; n += 1) {
@@ -130,39 +130,23 @@ export function describeMemory(openStore: OpenStore): void {
       }
     })
 
-    test('notes for each of two values that load at once what it is loaded from', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
-      const load = (tx: ReadTx, name: string, before: number, after: number) =>
-        tx.remember(name, async () => {
-          for (let turn = 0; turn < before; turn += 1) await Promise.resolve()
-          const { length } = await tx.origins.list()
-          for (let turn = 0; turn < after; turn += 1) await Promise.resolve()
-          return length
-        })
-      const look = (tx: ReadTx) => Promise.all([load(tx, 'one', 3, 0), load(tx, 'other', 1, 9)])
-      expect(await database.read(look)).toEqual([0, 0])
-      await database.write((tx) => tx.origins.put(origin(1)))
-      expect(await database.read(look)).toEqual([1, 1])
-    })
-
     test('forgets what a unit loaded from a change that is undone', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const memory = counted()
       const [, seen] = await Promise.all([
         database
-          .write(async (tx) => {
-            await tx.origins.put(origin(1))
-            expect(await memory.look(tx)).toBe(1)
+          .write((tx) => {
+            tx.origins.put(origin(1))
+            expect(memory.look(tx)).toBe(1)
             throw new Error('expected')
           })
           .catch(() => undefined),
-        database.write(async (tx) => {
-          const before = await memory.look(tx)
-          await tx.origins.put(origin(2))
-          await tx.origins.put(origin(3))
-          return [before, await memory.look(tx), await memory.look(tx)]
+        database.write((tx) => {
+          const before = memory.look(tx)
+          tx.origins.put(origin(2))
+          tx.origins.put(origin(3))
+          return [before, memory.look(tx), memory.look(tx)]
         }),
       ])
       expect(seen).toEqual([0, 2, 2])
@@ -174,38 +158,25 @@ export function describeMemory(openStore: OpenStore): void {
       const memory = counted()
       await database.read(memory.look)
       const forgets = await memoryOf(database)
-      await database.write(async (tx) => {
-        const part = tx.attempt(async () => {
-          await tx.origins.put(origin(1))
-          expect(await memory.look(tx)).toBe(1)
-          throw new Error('expected')
-        })
-        await part.catch(() => undefined)
-        expect(await memory.look(tx)).toBe(0)
+      await database.write((tx) => {
+        const part = () =>
+          tx.attempt(() => {
+            tx.origins.put(origin(1))
+            expect(memory.look(tx)).toBe(1)
+            throw new Error('expected')
+          })
+        expect(part).toThrow()
+        expect(memory.look(tx)).toBe(0)
       })
       expect(await database.read(memory.look)).toBe(0)
       expect(await forgets()).toBe(false)
-    })
-
-    test('keeps nothing that was loaded before a commit and arrived after it', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
-      const slow = database.read(async (tx) =>
-        tx.remember('origins', async () => {
-          const { length } = await tx.origins.list()
-          await database.write((other) => other.origins.put(origin(1)))
-          return length
-        }),
-      )
-      await slow.catch(() => undefined)
-      expect(await database.read(counted().look)).toBe(1)
     })
 
     test('keeps nothing of a load that failed', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const failing = database.read((tx) =>
-        tx.remember('origins', async () => {
+        tx.remember('origins', () => {
           throw new Error('expected')
         }),
       )
@@ -219,18 +190,18 @@ export function describeMemory(openStore: OpenStore): void {
     test.each(CHANGES)('forgets at a change of %s', async (_, look, change) => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      await database.write(async (tx) => {
-        await tx.realms.ensure('rlm-a')
-        await tx.users.put(user('bob'))
+      await database.write((tx) => {
+        tx.realms.ensure('rlm-a')
+        tx.users.put(user('bob'))
         tx.memberships.put(membership('members:bob', 'bob'))
-        await putRow('roles', '["rlm-public","boss"]')(tx)
-        await declare(tx, 'there', '@id, title')
+        putRow('roles', '["rlm-public","boss"]')(tx)
+        declare(tx, 'there', '@id, title')
       })
       let loads = 0
       const remembered = (tx: ReadTx) =>
-        tx.remember('probe', async () => {
+        tx.remember('probe', () => {
           loads += 1
-          await look(tx)
+          look(tx)
         })
       await database.read(remembered)
       await database.write(change)
@@ -244,14 +215,14 @@ export function describeMemory(openStore: OpenStore): void {
       await database.write((tx) => tx.memberships.put(membership('members:bob', 'bob')))
       let loads = 0
       const rights = (tx: ReadTx) =>
-        tx.remember('rights of bob', async () => {
+        tx.remember('rights of bob', () => {
           loads += 1
-          await tx.users.find('bob')
-          await tx.realms.find('bob')
+          tx.users.find('bob')
+          tx.realms.find('bob')
           tx.memberships.ofSubject('bob', 'bob@example.com')
-          const roles = await requireTable(tx, 'roles')
-          await tx.objects.realmsWith(roles, new Set([1]))
-          await tx.objects.find(roles, '["rlm-public","boss"]')
+          const roles = requireTable(tx, 'roles')
+          tx.objects.realmsWith(roles, new Set([1]))
+          tx.objects.find(roles, '["rlm-public","boss"]')
         })
       await database.read(rights)
       for (const change of STRANGERS) {
@@ -278,8 +249,8 @@ export function describeMemory(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const forgets = await memoryOf(database)
-      const failing = database.write(async (tx) => {
-        await tx.origins.put(origin(1))
+      const failing = database.write((tx) => {
+        tx.origins.put(origin(1))
         throw new Error('expected')
       })
       await failing.catch(() => undefined)
@@ -337,31 +308,31 @@ const CHANGES: readonly [
   ['a realm that ends', (tx) => tx.realms.findByRef(2), (tx) => tx.realms.markErasing(2)],
   [
     'a role that is not there',
-    async (tx) => tx.objects.find(await requireTable(tx, 'roles'), '["rlm-a","boss"]'),
+    (tx) => tx.objects.find(requireTable(tx, 'roles'), '["rlm-a","boss"]'),
     (tx) => putRow('roles', '["rlm-a","boss"]')(tx),
   ],
   [
     'a role',
-    async (tx) => tx.objects.find(await requireTable(tx, 'roles'), '["rlm-public","boss"]'),
-    async (tx) => {
-      const table = await requireTable(tx, 'roles')
-      const previous = await tx.objects.find(table, '["rlm-public","boss"]')
-      await tx.objects.remove(table, [{ previous: previous!, ...NO_TRACES }], NOW)
+    (tx) => tx.objects.find(requireTable(tx, 'roles'), '["rlm-public","boss"]'),
+    (tx) => {
+      const table = requireTable(tx, 'roles')
+      const previous = tx.objects.find(table, '["rlm-public","boss"]')
+      tx.objects.remove(table, [{ previous: previous!, ...NO_TRACES }], NOW)
     },
   ],
   [
     'the roles of a realm',
-    async (tx) => tx.objects.realmsWith(await requireTable(tx, 'roles'), new Set([2])),
+    (tx) => tx.objects.realmsWith(requireTable(tx, 'roles'), new Set([2])),
     (tx) => putRow('roles', '["rlm-a","new"]', 2)(tx),
   ],
   [
     'rows of built-in tables',
-    async (tx) => tx.objects.page(await requireTable(tx, 'realms'), { size: WHOLE }),
+    (tx) => tx.objects.page(requireTable(tx, 'realms'), { size: WHOLE }),
     (tx) => putRow('realms', 'rlm-a')(tx),
   ],
   [
     'a row of a built-in table',
-    async (tx) => tx.objects.findMany(await requireTable(tx, 'realms'), ['rlm-a']),
+    (tx) => tx.objects.findMany(requireTable(tx, 'realms'), ['rlm-a']),
     (tx) => putRow('realms', 'rlm-a')(tx),
   ],
   ['a table', (tx) => tx.tables.find('new'), (tx) => declare(tx, 'new')],
@@ -369,9 +340,9 @@ const CHANGES: readonly [
   [
     'an index',
     (tx) => tx.tables.find('there'),
-    async (tx) => {
-      const [index] = (await requireTable(tx, 'there')).indexes
-      await tx.tables.setIndexState(index!.number, 'ready')
+    (tx) => {
+      const [index] = requireTable(tx, 'there').indexes
+      tx.tables.setIndexState(index!.number, 'ready')
     },
   ],
   ['the seal', (tx) => tx.tables.isSealed(), (tx) => tx.tables.seal(true)],
@@ -387,18 +358,18 @@ const STRANGERS: readonly ((tx: WriteTx) => unknown)[] = [
   // Nothing changes here.
   (tx) => tx.memberships.put(membership('members:bob', 'bob')),
   (tx) => putRow('members', 'alice')(tx),
-  async (tx) => {
-    const realm = await tx.realms.find('rlm-b')
-    await putRow('roles', '["rlm-b","boss"]', realm?.ref)(tx)
+  (tx) => {
+    const realm = tx.realms.find('rlm-b')
+    putRow('roles', '["rlm-b","boss"]', realm?.ref)(tx)
   },
   (tx) => tx.clients.put(client()),
   (tx) => declare(tx, 'new'),
 ]
 
 function putRow(name: string, rowKey: string, realm = 1) {
-  return async (tx: WriteTx): Promise<void> => {
-    const table = await requireTable(tx, name)
-    await tx.objects.put(table, [fresh(rowKey, { realm })], NOW)
+  return (tx: WriteTx): void => {
+    const table = requireTable(tx, name)
+    tx.objects.put(table, [fresh(rowKey, { realm })], NOW)
   }
 }
 
@@ -412,9 +383,9 @@ function counted() {
   const memory = {
     loads: 0,
     look: (tx: ReadTx) =>
-      tx.remember('origins', async () => {
+      tx.remember('origins', () => {
         memory.loads += 1
-        return (await tx.origins.list()).length
+        return tx.origins.list().length
       }),
   }
   return memory

@@ -107,32 +107,27 @@ async function setupWorld(database: Database): Promise<World> {
   return { table, index: table.indexes[0]?.number ?? 0, realms }
 }
 
-async function runUnit(tx: WriteTx, world: World, { parts, fails }: Unit): Promise<void> {
+function runUnit(tx: WriteTx, world: World, { parts, fails }: Unit): void {
   for (const one of parts) {
-    const work = tx.attempt(async () => {
-      for (const { key, object } of one.steps) await runStep(tx, world, key, object)
-      if (one.fails) throw new Error('expected')
-    })
-    await work.catch((error: unknown) => {
-      if (!one.fails) throw error
-    })
+    const work = () =>
+      tx.attempt(() => {
+        for (const { key, object } of one.steps) runStep(tx, world, key, object)
+        if (one.fails) throw new Error('expected')
+      })
+    if (one.fails) expect(work).toThrow('expected')
+    else work()
   }
   if (fails) throw new Error('expected')
 }
 
-async function runStep(
-  tx: WriteTx,
-  world: World,
-  key: string,
-  wanted: Modelled | undefined,
-): Promise<void> {
+function runStep(tx: WriteTx, world: World, key: string, wanted: Modelled | undefined): void {
   const { table, index, realms } = world
   const entriesOf = ({ tags }: Pick<Modelled, 'tags'>) => tags.map((tag) => entry(index, tag))
-  const previous = await tx.objects.find(table, key)
+  const previous = tx.objects.find(table, key)
   const before = previous && (JSON.parse(previous.value) as Modelled)
   if (wanted === undefined) {
     if (previous === undefined || before === undefined) return
-    await tx.objects.remove(table, [{ previous, entries: entriesOf(before), blobs: [] }], NOW)
+    tx.objects.remove(table, [{ previous, entries: entriesOf(before), blobs: [] }], NOW)
     return
   }
   const value = JSON.stringify(wanted)
@@ -142,20 +137,20 @@ async function runStep(
     previous === undefined || before === undefined
       ? {}
       : { previous, previousTraces: { entries: entriesOf(before), blobs: [] } }
-  await tx.objects.put(table, [{ ...put, ...replaced }], NOW)
+  tx.objects.put(table, [{ ...put, ...replaced }], NOW)
 }
 
 async function expectSame(database: Database, world: World, model: Model): Promise<void> {
   const { table, index, realms } = world
   const rows = await scanAll(database, table)
   const positionsByKey = new Map<string, number>()
-  await database.read(async (tx) => {
-    expect(await tx.objects.count(table, 1_000_000)).toBe(model.size)
+  await database.read((tx) => {
+    expect(tx.objects.count(table, 1_000_000)).toBe(model.size)
     for (const [key, wanted] of model) {
-      const found = await tx.objects.find(table, key)
+      const found = tx.objects.find(table, key)
       expect(found?.value).toBe(JSON.stringify(wanted))
       expect(found?.realm).toBe(realms[wanted.realm] ?? 0)
-      expect(found?.revision).toBeLessThanOrEqual(await tx.revision())
+      expect(found?.revision).toBeLessThanOrEqual(tx.revision())
       positionsByKey.set(key, found?.seq ?? 0)
     }
   })
@@ -164,7 +159,7 @@ async function expectSame(database: Database, world: World, model: Model): Promi
   expect(rows.map(({ seq }) => seq)).toEqual(ascending(model.keys()))
   const keysWhere = (claim: (object: Modelled) => boolean) =>
     [...model].filter(([, object]) => claim(object)).map(([key]) => key)
-  await database.read(async (tx) => {
+  await database.read((tx) => {
     for (let tag = 0; tag < TAGS; tag += 1) {
       const lookup = { index, keys: [Uint8Array.of(tag)] }
       const found = rowsOf(tx, table, { lookup }).map(({ seq }) => seq)

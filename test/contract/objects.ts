@@ -56,12 +56,12 @@ export function describeObjects(openStore: OpenStore): void {
       const table = await declareIn(database, 'things', 'id, country')
       const index = table.indexes[0]?.number ?? 0
       const entries = [entry(index, 1)]
-      await database.write(async (tx) => {
-        expect(await tx.objects.insert(table, [fresh('a', { entries })], NOW)).toBe(1)
-        const before = await tx.revision()
+      await database.write((tx) => {
+        expect(tx.objects.insert(table, [fresh('a', { entries })], NOW)).toBe(1)
+        const before = tx.revision()
         const other = fresh('a', { value: '{"id":"a","other":1}', entries: [entry(index, 2)] })
-        expect(await tx.objects.insert(table, [other], NOW)).toBe(0)
-        expect(await tx.revision()).toBe(before)
+        expect(tx.objects.insert(table, [other], NOW)).toBe(0)
+        expect(tx.revision()).toBe(before)
       })
       const found = await find(database, table, 'a')
       expect(await database.write((tx) => tx.objects.insert(table, [fresh('a')], NOW))).toBe(0)
@@ -192,9 +192,9 @@ export function describeObjects(openStore: OpenStore): void {
         }),
       )
       expect(await keysIn(database, table, index, 5)).toEqual([2, 4])
-      await database.write(async (tx) => {
-        const previous = await get(tx, table, 'a')
-        await tx.objects.remove(table, [{ previous, entries: at(2, 4), blobs: [] }], NOW)
+      await database.write((tx) => {
+        const previous = get(tx, table, 'a')
+        tx.objects.remove(table, [{ previous, entries: at(2, 4), blobs: [] }], NOW)
       })
       expect(await keysIn(database, table, index, 5)).toEqual([])
     })
@@ -205,16 +205,17 @@ export function describeObjects(openStore: OpenStore): void {
       const table = await declareIn(database, 'things', '@id, title')
       const index = table.indexes[0]?.number ?? 0
       const put = (key: string, n: number) => fresh(key, { entries: [entry(index, n)] })
-      await database.write(async (tx) => {
-        const part = tx.attempt(async () => {
-          await tx.objects.put(table, [put('a', 1)], NOW)
-          throw new Error('expected')
-        })
-        await part.catch(() => undefined)
-        await tx.objects.put(table, [put('b', 2)], NOW)
+      await database.write((tx) => {
+        const part = () =>
+          tx.attempt(() => {
+            tx.objects.put(table, [put('a', 1)], NOW)
+            throw new Error('expected')
+          })
+        expect(part).toThrow()
+        tx.objects.put(table, [put('b', 2)], NOW)
       })
-      const failing = database.write(async (tx) => {
-        await tx.objects.put(table, [put('c', 3)], NOW)
+      const failing = database.write((tx) => {
+        tx.objects.put(table, [put('c', 3)], NOW)
         throw new Error('expected')
       })
       await failing.catch(() => undefined)

@@ -44,8 +44,8 @@ export function describeRealms(openStore: OpenStore): void {
     test('that a failed unit created do not exist, for anyone', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      const failing = database.write(async (tx) => {
-        await tx.realms.ensure('alice')
+      const failing = database.write((tx) => {
+        tx.realms.ensure('alice')
         throw new Error('expected')
       })
       const next = database.write((tx) => tx.realms.find('alice'))
@@ -59,17 +59,19 @@ export function describeRealms(openStore: OpenStore): void {
       const { database } = fixture
       const ref = await ensureRealm(database, 'rlm-a')
       await database.read((tx) => tx.realms.find('rlm-a'))
-      await database.write(async (tx) => {
-        await tx.realms.markErasing(ref)
-        expect(await tx.realms.find('rlm-a')).toBeUndefined()
-        expect(await tx.realms.findByRef(ref)).toBeUndefined()
-        expect(await tx.realms.isRetired('rlm-a')).toBe(true)
+      await database.writeSteps(async (step) => {
+        await step((tx) => {
+          tx.realms.markErasing(ref)
+          expect(tx.realms.find('rlm-a')).toBeUndefined()
+          expect(tx.realms.findByRef(ref)).toBeUndefined()
+          expect(tx.realms.isRetired('rlm-a')).toBe(true)
+        })
         expect(await database.read((other) => other.realms.find('rlm-a'))).toBeDefined()
       })
-      await database.read(async (tx) => {
-        expect(await tx.realms.find('rlm-a')).toBeUndefined()
-        expect(await tx.realms.findByRef(ref)).toBeUndefined()
-        expect(await tx.realms.isRetired('rlm-a')).toBe(true)
+      await database.read((tx) => {
+        expect(tx.realms.find('rlm-a')).toBeUndefined()
+        expect(tx.realms.findByRef(ref)).toBeUndefined()
+        expect(tx.realms.isRetired('rlm-a')).toBe(true)
       })
       expect(await eraseAll(database, ref)).toBe(0)
       expect(await database.read((tx) => tx.realms.isRetired('rlm-a'))).toBe(true)
@@ -119,11 +121,11 @@ export function describeRealms(openStore: OpenStore): void {
         accepted: true,
         permissions: { manage: '*' },
       })
-      await database.write(async (tx) => {
+      await database.write((tx) => {
         for (const one of [alices, bobs, seventh, owners]) tx.memberships.put(one)
       })
       await inEveryLife(fixture, (again) =>
-        again.read(async ({ memberships: reader }) => {
+        again.read(({ memberships: reader }) => {
           expect(sorted(reader.ofUser('alice', 100))).toEqual([alices, owners])
           expect(reader.ofUser('bob@example.com', 100)).toEqual([])
           const { permissions, roles } = owners
@@ -156,7 +158,7 @@ export function describeRealms(openStore: OpenStore): void {
           accepted: at % 3 > 0,
         }),
       )
-      await database.write(async (tx) => {
+      await database.write((tx) => {
         for (const row of rows) tx.memberships.put(row)
       })
       const inOrder = rows.toSorted((a, b) => a.realm - b.realm || (a.source < b.source ? -1 : 1))
@@ -166,7 +168,7 @@ export function describeRealms(openStore: OpenStore): void {
       expect(members.length).toBeGreaterThan(6)
       expect(hers.length).toBeGreaterThan(4)
       await inEveryLife(fixture, (again) =>
-        again.read(async ({ memberships: reader }) => {
+        again.read(({ memberships: reader }) => {
           expect(reader.ofUser('alice', 100)).toEqual(hers)
           expect(reader.ofUser('alice', 4)).toEqual(hers.slice(0, 4))
           expect(reader.ofSubjectIn('alice', null, 3)).toEqual(
@@ -201,7 +203,7 @@ export function describeRealms(openStore: OpenStore): void {
           ...(kinds[at % 4] ?? kinds[0]!),
         }),
       )
-      await database.write(async (tx) => {
+      await database.write((tx) => {
         for (const row of rows) tx.memberships.put(row)
       })
       const expected = (realm: number, accepted: boolean) =>
@@ -211,7 +213,7 @@ export function describeRealms(openStore: OpenStore): void {
             .map(({ permissions, roles }) => JSON.stringify([permissions, roles])),
         )
       await inEveryLife(fixture, (again) =>
-        again.read(async ({ memberships: reader }) => {
+        again.read(({ memberships: reader }) => {
           for (const [realm, accepted] of [
             [3, true],
             [3, false],
@@ -259,7 +261,7 @@ export function describeRealms(openStore: OpenStore): void {
       const { database, clock } = fixture
       const realm = await ensureRealm(database, 'rlm-a')
       const put = (...given: readonly Membership[]) =>
-        database.write(async (tx) => {
+        database.write((tx) => {
           for (const one of given) tx.memberships.put(one)
         })
       const own = { userId: 'a', realm }
@@ -273,7 +275,7 @@ export function describeRealms(openStore: OpenStore): void {
         membership('members:6', { userId: 'a', realm: 7 }),
       )
       const formerOf = (of: Database, id: string, email: string | null) =>
-        of.read(async (tx) => {
+        of.read((tx) => {
           const keys: string[] = []
           for (const key of ['1', '2', '3', '4', '5', '6']) {
             if (tx.memberships.wasOwn(id, email, key)) keys.push(key)
@@ -287,7 +289,7 @@ export function describeRealms(openStore: OpenStore): void {
         membership('members:2', { userId: 'b', realm }),
         membership('members:3', { userId: 'a', email: 'a@example.com', realm }),
       )
-      const lost = await database.write(async (tx) => {
+      const lost = await database.write((tx) => {
         for (const source of ['members:4', 'realms:5']) tx.memberships.remove(source)
         tx.memberships.removeOfRealm(7)
         return tx.unitRevision()
@@ -312,7 +314,7 @@ export function describeRealms(openStore: OpenStore): void {
       expect(await former(reopened)).toEqual(['1'])
       expect(await reopened.read((tx) => tx.runs.oldest())).toBe(lost)
       for (const key of ['3', '4']) {
-        await reopened.write(async (tx) => {
+        await reopened.write((tx) => {
           tx.memberships.put(membership(`members:${key}`, own))
           tx.memberships.remove(`members:${key}`)
         })

@@ -138,9 +138,11 @@ function testRecords<Name extends keyof Nouns>(
     const { id } = first
     const findIn = (from: Database) => from.read((tx) => reader(tx).find(id))
     expect(await findIn(database)).toBeUndefined()
-    await database.write(async (tx) => {
-      await writer(tx).put(first)
-      expect(await writer(tx).find(id)).toEqual(first)
+    await database.writeSteps(async (step) => {
+      await step((tx) => {
+        writer(tx).put(first)
+        expect(writer(tx).find(id)).toEqual(first)
+      })
       expect(await findIn(database)).toBeUndefined()
     })
     expect(await findIn(database)).toEqual(first)

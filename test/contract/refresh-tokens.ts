@@ -65,9 +65,9 @@ export function describeRefreshTokens(openStore: OpenStore): void {
         refreshToken('h1', { lastUsed: NOW - 1 }),
         refreshToken('h2', { lastUsed: NOW }),
       )
-      await database.write(async (tx) => {
-        await tx.refreshTokens.recordUse('h2', 1, NOW - 11)
-        await tx.refreshTokens.recordUse('h2', 2, NOW - 10)
+      await database.write((tx) => {
+        tx.refreshTokens.recordUse('h2', 1, NOW - 11)
+        tx.refreshTokens.recordUse('h2', 2, NOW - 10)
         expect(tx.prune('refreshTokens', NOW, 10)).toBe(1)
         expect(tx.prune('refreshUses', NOW - 10, 10)).toBe(1)
       })
@@ -79,16 +79,16 @@ export function describeRefreshTokens(openStore: OpenStore): void {
 }
 
 async function putTokens(database: Database, ...tokens: RefreshToken[]): Promise<void> {
-  await database.write(async (tx) => {
-    for (const token of tokens) await tx.refreshTokens.put(token)
+  await database.write((tx) => {
+    for (const token of tokens) tx.refreshTokens.put(token)
   })
 }
 
 async function hashesOf(database: Database): Promise<string[]> {
-  return database.read(async (tx) => {
+  return database.read((tx) => {
     const hashes: string[] = []
     for (const hash of ['h1', 'h2', 'h3']) {
-      if ((await tx.refreshTokens.find(hash)) !== undefined) hashes.push(hash)
+      if (tx.refreshTokens.find(hash) !== undefined) hashes.push(hash)
     }
     return hashes
   })

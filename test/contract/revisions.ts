@@ -27,13 +27,13 @@ export function describeRevisions(openStore: OpenStore): void {
       const units = [0, 1, 2, 3, 4].map((n) => insert(database, table, `a${n}`, `b${n}`))
       await Promise.all(units)
       const revisions = new Map<string, number>()
-      await database.read(async (tx) => {
+      await database.read((tx) => {
         for (const n of [0, 1, 2, 3, 4]) {
-          const { revision } = await get(tx, table, `a${n}`)
-          expect((await get(tx, table, `b${n}`)).revision).toBe(revision)
+          const { revision } = get(tx, table, `a${n}`)
+          expect(get(tx, table, `b${n}`).revision).toBe(revision)
           revisions.set(`a${n}`, revision)
         }
-        expect(await tx.revision()).toBe(Math.max(...revisions.values()))
+        expect(tx.revision()).toBe(Math.max(...revisions.values()))
       })
       const ascending = [...revisions.values()]
       expect(ascending.toSorted((one, other) => one - other)).toEqual(ascending)
@@ -53,12 +53,9 @@ export function describeRevisions(openStore: OpenStore): void {
       const seen: { revision: number; changes: number[] }[] = []
       while (isWriting) {
         seen.push(
-          await database.read(async (tx) => ({
-            revision: await tx.revision(),
-            changes: [
-              (await get(tx, table, 'one')).revision,
-              (await get(tx, table, 'other')).revision,
-            ],
+          await database.read((tx) => ({
+            revision: tx.revision(),
+            changes: [get(tx, table, 'one').revision, get(tx, table, 'other').revision],
           })),
         )
         await nextTurn()
@@ -81,25 +78,26 @@ export function describeRevisions(openStore: OpenStore): void {
       const table = await declareIn(database, 'things')
       await insert(database, table, 'a')
       const before = await database.read((tx) => tx.revision())
-      const failing = database.write(async (tx) => {
-        await tx.objects.put(table, [fresh('b')], NOW)
+      const failing = database.write((tx) => {
+        tx.objects.put(table, [fresh('b')], NOW)
         throw new Error('expected')
       })
       expect(failing).rejects.toThrow('expected')
       await failing.catch(() => undefined)
       expect(await database.read((tx) => tx.revision())).toBe(before)
-      await database.write(async (tx) => {
-        const part = tx.attempt(async () => {
-          await tx.objects.put(table, [fresh('b')], NOW)
-          throw new Error('expected')
-        })
-        await part.catch(() => undefined)
-        await tx.objects.put(table, [fresh('c')], NOW)
-        expect((await get(tx, table, 'c')).revision).toBe(await tx.revision())
+      await database.write((tx) => {
+        const part = () =>
+          tx.attempt(() => {
+            tx.objects.put(table, [fresh('b')], NOW)
+            throw new Error('expected')
+          })
+        expect(part).toThrow()
+        tx.objects.put(table, [fresh('c')], NOW)
+        expect(get(tx, table, 'c').revision).toBe(tx.revision())
       })
-      await database.read(async (tx) => {
-        expect(await tx.revision()).toBeGreaterThan(before)
-        expect((await get(tx, table, 'c')).revision).toBe(await tx.revision())
+      await database.read((tx) => {
+        expect(tx.revision()).toBeGreaterThan(before)
+        expect(get(tx, table, 'c').revision).toBe(tx.revision())
       })
     })
 
@@ -201,7 +199,7 @@ async function touchOften(database: Database, table: Table, key: string): Promis
 }
 
 function stateOf(database: Database) {
-  return database.read(async (tx) => ({ revision: await tx.revision() }))
+  return database.read((tx) => ({ revision: tx.revision() }))
 }
 
 function valueOf(key: string): string {

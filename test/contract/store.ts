@@ -155,7 +155,7 @@ function describeDatabases(openStore: OpenStore): void {
       const waiting = ['a', 'b', 'c'].map((key) => insert(database, table, key))
       const closing = database[Symbol.asyncDispose]()
       expect(await refusalOf(insert(database, table, 'd'))).toBe('BUSY')
-      expect(await refusalOf(database.read(async (tx) => tx.tables.list()))).toBe('BUSY')
+      expect(await refusalOf(database.read((tx) => tx.tables.list()))).toBe('BUSY')
       await Promise.all(waiting)
       await Promise.all([closing, database[Symbol.asyncDispose]()])
       const reopened = await fixture.store.open('main')
@@ -165,8 +165,8 @@ function describeDatabases(openStore: OpenStore): void {
     test('finish the reads that have begun before they close', async () => {
       await using fixture = await openStore()
       const database = await fixture.store.create('main')
-      const read = database.read(async (tx) => {
-        for (let step = 0; step < 20; step += 1) await tx.users.find(`user ${step}`)
+      const read = database.read((tx) => {
+        for (let step = 0; step < 20; step += 1) tx.users.find(`user ${step}`)
         return 'done'
       })
       const closing = database[Symbol.asyncDispose]()

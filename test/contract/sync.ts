@@ -72,11 +72,11 @@ export function describeSync(openStore: OpenStore): void {
       const { most } = FIXED_LIMITS.userClients
       const seen = async (identity: string) =>
         (await database.read((tx) => tx.syncClients.find('alice', identity)))?.seen
-      await database.write(async (tx) => {
-        await tx.syncClients.ensure('bob', 'c0', NOW)
-        for (let n = 0; n < most; n += 1) await tx.syncClients.ensure('alice', `c${n}`, NOW + n)
-        const first = await tx.syncClients.ensure('alice', 'c0', NOW)
-        await tx.syncClients.put({ ...first, seen: NOW + 1_000 })
+      await database.write((tx) => {
+        tx.syncClients.ensure('bob', 'c0', NOW)
+        for (let n = 0; n < most; n += 1) tx.syncClients.ensure('alice', `c${n}`, NOW + n)
+        const first = tx.syncClients.ensure('alice', 'c0', NOW)
+        tx.syncClients.put({ ...first, seen: NOW + 1_000 })
       })
       expect(await seen('c1')).toBe(NOW + 1)
       await database.write((tx) => tx.syncClients.ensure('alice', 'new', NOW + 2_000))
@@ -86,9 +86,8 @@ export function describeSync(openStore: OpenStore): void {
         NOW + 2,
         NOW + 2_000,
       ])
-      await database.write(async (tx) => {
-        for (let n = 0; n < 1_000; n += 1)
-          await tx.syncClients.ensure('alice', `x${n}`, NOW + 3_000)
+      await database.write((tx) => {
+        for (let n = 0; n < 1_000; n += 1) tx.syncClients.ensure('alice', `x${n}`, NOW + 3_000)
       })
       const kept = await Promise.all(Array.from({ length: 1_000 }, (_, n) => seen(`x${n}`)))
       expect(kept.filter((time) => time !== undefined)).toHaveLength(most)
@@ -144,22 +143,22 @@ export function describeSync(openStore: OpenStore): void {
     test('that are not seen for long are removed with their transactions', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      await database.write(async (tx) => {
+      await database.write((tx) => {
         for (const [identity, seen] of [
           ['old', NOW - 10],
           ['new', NOW],
         ] as const) {
-          const { number } = await tx.syncClients.ensure('alice', identity, seen)
-          await tx.applied.put('alice', `tx-${identity}`, number, seen)
+          const { number } = tx.syncClients.ensure('alice', identity, seen)
+          tx.applied.put('alice', `tx-${identity}`, number, seen)
         }
       })
       expect(await database.write((tx) => tx.prune('syncClients', NOW, 10))).toBe(1)
       expect(await database.write((tx) => tx.prune('syncClients', NOW, 10))).toBe(0)
-      await database.read(async (tx) => {
-        expect(await tx.syncClients.find('alice', 'old')).toBeUndefined()
-        expect(await tx.syncClients.find('alice', 'new')).toBeDefined()
-        expect(await tx.applied.find('alice', 'tx-old')).toBeUndefined()
-        expect(await tx.applied.find('alice', 'tx-new')).toBeDefined()
+      await database.read((tx) => {
+        expect(tx.syncClients.find('alice', 'old')).toBeUndefined()
+        expect(tx.syncClients.find('alice', 'new')).toBeDefined()
+        expect(tx.applied.find('alice', 'tx-old')).toBeUndefined()
+        expect(tx.applied.find('alice', 'tx-new')).toBeDefined()
       })
     })
 
@@ -167,22 +166,22 @@ export function describeSync(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
-      await database.write(async (tx) => {
+      await database.write((tx) => {
         for (const subject of ['alice', 'bob']) {
-          const { number } = await tx.syncClients.ensure(subject, 'one', NOW)
-          await tx.applied.put(subject, 'txid', number, NOW)
-          await tx.criteriaOps.put(table.number, criteriaOperation(number, { subject }), NOW, 10)
+          const { number } = tx.syncClients.ensure(subject, 'one', NOW)
+          tx.applied.put(subject, 'txid', number, NOW)
+          tx.criteriaOps.put(table.number, criteriaOperation(number, { subject }), NOW, 10)
         }
-        await tx.syncClients.removeOfSubject('alice')
+        tx.syncClients.removeOfSubject('alice')
       })
       await inEveryLife(fixture, (again) =>
-        again.read(async (tx) => {
-          expect(await tx.syncClients.find('alice', 'one')).toBeUndefined()
-          expect(await tx.applied.find('alice', 'txid')).toBeUndefined()
-          expect(await tx.applied.find('bob', 'txid')).toBeDefined()
-          const left = async (subject: string) =>
-            (await tx.criteriaOps.ofUser(table.number, subject, 0, 10)).length
-          expect([await left('alice'), await left('bob')]).toEqual([0, 1])
+        again.read((tx) => {
+          expect(tx.syncClients.find('alice', 'one')).toBeUndefined()
+          expect(tx.applied.find('alice', 'txid')).toBeUndefined()
+          expect(tx.applied.find('bob', 'txid')).toBeDefined()
+          const left = (subject: string) =>
+            tx.criteriaOps.ofUser(table.number, subject, 0, 10).length
+          expect([left('alice'), left('bob')]).toEqual([0, 1])
         }),
       )
     })
@@ -192,26 +191,26 @@ export function describeSync(openStore: OpenStore): void {
     test('are known by their user and id, in the commit that executes them', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      const revision = await database.write(async (tx) => {
-        const { ref } = await tx.realms.ensure('rlm-a')
+      const revision = await database.write((tx) => {
+        const { ref } = tx.realms.ensure('rlm-a')
         expect(ref).toBeDefined()
-        await tx.applied.put('alice', 'txid', 3, NOW)
-        await tx.applied.put('alice', 'rejected', 3, NOW, REJECTION)
+        tx.applied.put('alice', 'txid', 3, NOW)
+        tx.applied.put('alice', 'rejected', 3, NOW, REJECTION)
         return tx.unitRevision()
       })
-      const failing = database.write(async (tx) => {
-        await tx.applied.put('alice', 'undone', 3, NOW)
+      const failing = database.write((tx) => {
+        tx.applied.put('alice', 'undone', 3, NOW)
         throw new SatchelError('CONFLICT', 'no')
       })
       expect(await refusalOf(failing)).toBe('CONFLICT')
       await inEveryLife(fixture, (again) =>
-        again.read(async (tx) => {
+        again.read((tx) => {
           const noted = { client: 3, revision, at: NOW, steps: null }
-          expect(await tx.applied.find('alice', 'txid')).toEqual({ ...noted, rejection: null })
-          const rejected = await tx.applied.find('alice', 'rejected')
+          expect(tx.applied.find('alice', 'txid')).toEqual({ ...noted, rejection: null })
+          const rejected = tx.applied.find('alice', 'rejected')
           expect(rejected).toEqual({ ...noted, rejection: REJECTION })
-          expect(await tx.applied.find('bob', 'txid')).toBeUndefined()
-          expect(await tx.applied.find('alice', 'undone')).toBeUndefined()
+          expect(tx.applied.find('bob', 'txid')).toBeUndefined()
+          expect(tx.applied.find('alice', 'undone')).toBeUndefined()
         }),
       )
     })
@@ -220,9 +219,9 @@ export function describeSync(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const step = (txid: string, steps: number) =>
-        database.write(async (tx) => {
-          await tx.applied.putKeys('alice', txid, steps, [`${txid}${steps}`, '"'])
-          await tx.applied.putSteps('alice', txid, 3, NOW - 1, steps)
+        database.write((tx) => {
+          tx.applied.putKeys('alice', txid, steps, [`${txid}${steps}`, '"'])
+          tx.applied.putSteps('alice', txid, 3, NOW - 1, steps)
         })
       await step('one', 0)
       await step('one', 1)
@@ -248,17 +247,17 @@ export function describeSync(openStore: OpenStore): void {
     test('are forgotten when they are old, of one client, and not named', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      await database.write(async (tx) => {
-        await tx.applied.put('alice', 'old', 1, NOW - 1)
-        await tx.applied.put('alice', 'named', 1, NOW - 1)
-        await tx.applied.put('alice', 'recent', 1, NOW)
-        await tx.applied.put('alice', 'other', 2, NOW - 1)
+      await database.write((tx) => {
+        tx.applied.put('alice', 'old', 1, NOW - 1)
+        tx.applied.put('alice', 'named', 1, NOW - 1)
+        tx.applied.put('alice', 'recent', 1, NOW)
+        tx.applied.put('alice', 'other', 2, NOW - 1)
       })
       await database.write((tx) => tx.applied.prune(1, NOW, new Set(['named'])))
-      await database.read(async (tx) => {
-        expect(await tx.applied.find('alice', 'old')).toBeUndefined()
+      await database.read((tx) => {
+        expect(tx.applied.find('alice', 'old')).toBeUndefined()
         for (const txid of ['named', 'recent', 'other']) {
-          expect(await tx.applied.find('alice', txid)).toBeDefined()
+          expect(tx.applied.find('alice', txid)).toBeDefined()
         }
       })
     })
@@ -275,11 +274,11 @@ export function describeSync(openStore: OpenStore): void {
       const { database } = fixture
       const things = await declareIn(database, 'things')
       const others = await declareIn(database, 'others')
-      const [first, places] = await database.write(async (tx) => {
+      const [first, places] = await database.write((tx) => {
         const made = [
-          await tx.criteriaOps.put(things.number, named('"a"'), NOW, 10),
-          await tx.criteriaOps.put(others.number, named('"b"'), NOW, 10),
-          await tx.criteriaOps.put(things.number, named('"c"', { subject: 'bob' }), NOW, 10),
+          tx.criteriaOps.put(things.number, named('"a"'), NOW, 10),
+          tx.criteriaOps.put(others.number, named('"b"'), NOW, 10),
+          tx.criteriaOps.put(things.number, named('"c"', { subject: 'bob' }), NOW, 10),
         ]
         return [tx.unitRevision(), made] as const
       })
@@ -287,14 +286,14 @@ export function describeSync(openStore: OpenStore): void {
       const operation = named('"d"', { base: first })
       await database.write((tx) => tx.criteriaOps.put(things.number, operation, NOW, 10))
       await inEveryLife(fixture, (again) =>
-        again.read(async (tx) => {
-          const since = async (table: number, subject: string, revision: number, limit = 10) =>
-            texts(await tx.criteriaOps.ofUser(table, subject, revision, limit))
-          expect(await since(things.number, 'alice', 0)).toEqual(['"a"', '"d"'])
-          expect(await since(things.number, 'alice', 0, 1)).toEqual(['"d"'])
-          expect(await since(things.number, 'bob', 0)).toEqual(['"c"'])
-          expect(await since(others.number, 'alice', 0)).toEqual(['"b"'])
-          const [last] = await tx.criteriaOps.ofUser(things.number, 'alice', first, 10)
+        again.read((tx) => {
+          const since = (table: number, subject: string, revision: number, limit = 10) =>
+            texts(tx.criteriaOps.ofUser(table, subject, revision, limit))
+          expect(since(things.number, 'alice', 0)).toEqual(['"a"', '"d"'])
+          expect(since(things.number, 'alice', 0, 1)).toEqual(['"d"'])
+          expect(since(things.number, 'bob', 0)).toEqual(['"c"'])
+          expect(since(others.number, 'alice', 0)).toEqual(['"b"'])
+          const [last] = tx.criteriaOps.ofUser(things.number, 'alice', first, 10)
           expect(last).toEqual({ ...operation, revision: first + 1, position: expect.any(Number) })
           expect(tx.criteriaOps.newest()).toBeGreaterThanOrEqual(first + 1)
         }),
@@ -334,13 +333,13 @@ export function describeSync(openStore: OpenStore): void {
       await database.write((tx) => tx.memberships.remove('members:dave'))
       await operate('bob', '"later"')
       await inEveryLife(fixture, (again) =>
-        again.read(async (tx) => {
-          expect(texts(await tx.criteriaOps.ofMembers(number, realm, 0, 10))).toEqual([
+        again.read((tx) => {
+          expect(texts(tx.criteriaOps.ofMembers(number, realm, 0, 10))).toEqual([
             '"alice"',
             '"later"',
           ])
-          expect(texts(await tx.criteriaOps.ofMembers(number, realm, 0, 1))).toEqual(['"later"'])
-          expect(await tx.criteriaOps.ofMembers(number, 1, 0, 10)).toEqual([])
+          expect(texts(tx.criteriaOps.ofMembers(number, realm, 0, 1))).toEqual(['"later"'])
+          expect(tx.criteriaOps.ofMembers(number, 1, 0, 10)).toEqual([])
         }),
       )
     })
@@ -357,12 +356,12 @@ export function describeSync(openStore: OpenStore): void {
       await put(number, '"c"', 'bob')
       await put(number, '"d"')
       await put(number, '"e"')
-      await database.read(async (tx) => {
-        const of = async (table: number, subject: string) =>
-          texts(await tx.criteriaOps.ofUser(table, subject, 0, 10))
-        expect(await of(number, 'alice')).toEqual(['"d"', '"e"'])
-        expect(await of(number, 'bob')).toEqual(['"c"'])
-        expect(await of(others.number, 'alice')).toEqual(['"b"'])
+      await database.read((tx) => {
+        const of = (table: number, subject: string) =>
+          texts(tx.criteriaOps.ofUser(table, subject, 0, 10))
+        expect(of(number, 'alice')).toEqual(['"d"', '"e"'])
+        expect(of(number, 'bob')).toEqual(['"c"'])
+        expect(of(others.number, 'alice')).toEqual(['"b"'])
       })
     })
   })

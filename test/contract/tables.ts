@@ -55,10 +55,13 @@ export function describeTables(openStore: OpenStore): void {
       )
       expect(pending.primaryKey).toBeNull()
       await inEveryLife(fixture, async (again) => {
-        const names = await again.read(async (tx) => {
-          expect(await tx.tables.find('zebras')).toEqual(zebras)
-          expect(await tx.tables.find('ants')).toEqual(ants)
-          return (await tx.tables.list()).slice(3).map(({ name }) => name)
+        const names = await again.read((tx) => {
+          expect(tx.tables.find('zebras')).toEqual(zebras)
+          expect(tx.tables.find('ants')).toEqual(ants)
+          return tx.tables
+            .list()
+            .slice(3)
+            .map(({ name }) => name)
         })
         expect(names).toEqual(['zebras', 'ants', 'later'])
       })
@@ -131,9 +134,11 @@ export function describeTables(openStore: OpenStore): void {
       const { database } = fixture
       const isSealed = () => database.read((tx) => tx.tables.isSealed())
       expect(await isSealed()).toBe(false)
-      await database.write(async (tx) => {
-        await tx.tables.seal(true)
-        expect(await tx.tables.isSealed()).toBe(true)
+      await database.writeSteps(async (step) => {
+        await step((tx) => {
+          tx.tables.seal(true)
+          expect(tx.tables.isSealed()).toBe(true)
+        })
         expect(await isSealed()).toBe(false)
       })
       expect(await isSealed()).toBe(true)
@@ -148,16 +153,16 @@ export function describeTables(openStore: OpenStore): void {
       const { database } = fixture
       const writing = (async () => {
         for (let n = 0; n < 30; n += 1) {
-          await database.write(async (tx) => {
-            await tx.objects.put(await declare(tx, `t${n}`), [fresh('a')], NOW)
+          await database.write((tx) => {
+            tx.objects.put(declare(tx, `t${n}`), [fresh('a')], NOW)
           })
         }
       })()
       let last = 0
       while (last < 30) {
-        await database.read(async (tx) => {
-          const tables = (await tx.tables.list()).slice(3)
-          for (const table of tables) expect(await tx.objects.count(table, 1_000_000)).toBe(1)
+        await database.read((tx) => {
+          const tables = tx.tables.list().slice(3)
+          for (const table of tables) expect(tx.objects.count(table, 1_000_000)).toBe(1)
           last = tables.length
         })
         await nextTurn()
@@ -173,9 +178,11 @@ export function describeTables(openStore: OpenStore): void {
       const table = await declareIn(database, 'things', '@id, title')
       const [index] = table.indexes
       if (index === undefined) throw new Error('there is no index')
-      await database.write(async (tx) => {
-        await tx.tables.setIndexState(index.number, 'ready')
-        expect(stateOf(await tx.tables.find('things'))).toBe('ready')
+      await database.writeSteps(async (step) => {
+        await step((tx) => {
+          tx.tables.setIndexState(index.number, 'ready')
+          expect(stateOf(tx.tables.find('things'))).toBe('ready')
+        })
         expect(stateOf(await database.read((other) => other.tables.find('things')))).toBe(
           'building',
         )
@@ -248,14 +255,14 @@ async function entriesOf(database: Database, table: Table, index: number): Promi
 }
 
 /** Declares 497 tables with indexes, and returns the times before the first of each hundred, ms. */
-async function declareMany(tx: WriteTx): Promise<number[]> {
+function declareMany(tx: WriteTx): number[] {
   const times: number[] = []
   for (let n = 0; n < 497; n += 1) {
     if (n % 100 === 0) times.push(performance.now())
-    const table = await declare(tx, `t${n}`, '@id, a, *b, [a+b]')
-    for (const { number } of table.indexes) await tx.tables.setIndexState(number, 'ready')
-    expect(await tx.tables.find(`t${n}`)).toMatchObject({ indexes: [{}, {}, {}] })
-    expect(await tx.tables.list()).toHaveLength(n + 4)
+    const table = declare(tx, `t${n}`, '@id, a, *b, [a+b]')
+    for (const { number } of table.indexes) tx.tables.setIndexState(number, 'ready')
+    expect(tx.tables.find(`t${n}`)).toMatchObject({ indexes: [{}, {}, {}] })
+    expect(tx.tables.list()).toHaveLength(n + 4)
   }
   return times
 }

@@ -17,20 +17,20 @@ export function describeTexts(openStore: OpenStore): void {
       const { database } = fixture
       for (const text of BY_BYTES.toReversed()) {
         await putOne(database, user(text))
-        await database.write(async (tx) => {
-          await tx.origins.put({ id: text, created: NOW })
+        await database.write((tx) => {
+          tx.origins.put({ id: text, created: NOW })
           tx.memberships.put(membership(text, null))
-          await tx.blobs.put({ id: text, hash: text, size: 1, type: '', created: NOW }, null)
+          tx.blobs.put({ id: text, hash: text, size: 1, type: '', created: NOW }, null)
         })
       }
-      await database.read(async (tx) => {
-        const { users } = await tx.users.list(query({ order: 'userId', limit: 100 }))
+      await database.read((tx) => {
+        const { users } = tx.users.list(query({ order: 'userId', limit: 100 }))
         expect(users.map(({ id }) => id)).toEqual(BY_BYTES)
-        expect((await tx.origins.list()).map(({ id }) => id)).toEqual(BY_BYTES)
+        expect(tx.origins.list().map(({ id }) => id)).toEqual(BY_BYTES)
         const members = tx.memberships.ofRealm(PUBLIC_REALM_REF, '', 100)
         expect(members.map(({ source }) => source)).toEqual(BY_BYTES)
-        expect((await tx.blobs.list('', 100)).map(({ id }) => id)).toEqual(BY_BYTES)
-        expect((await tx.blobs.list('Z', 2)).map(({ id }) => id)).toEqual(['_', 'a'])
+        expect(tx.blobs.list('', 100).map(({ id }) => id)).toEqual(BY_BYTES)
+        expect(tx.blobs.list('Z', 2).map(({ id }) => id)).toEqual(['_', 'a'])
         expect(tx.blobs.byContent(undefined, 100).map(({ hash }) => hash)).toEqual(BY_BYTES)
       })
     })
@@ -42,16 +42,16 @@ export function describeTexts(openStore: OpenStore): void {
       await putOne(database, user('alice', { data }))
       await database.write((tx) => tx.memberships.put(membership('m', 'al\u0000ice@x.org')))
       expect((await find(database, 'alice'))?.data).toEqual(data)
-      await database.read(async (tx) => {
+      await database.read((tx) => {
         for (const start of ['al', 'al\u0000', '']) {
-          expect(await tx.users.ofEmail(start, 10)).toEqual([])
+          expect(tx.users.ofEmail(start, 10)).toEqual([])
           expect(tx.memberships.ofSubject(null, start).open).toEqual([])
         }
         expect(tx.memberships.ofRealm(PUBLIC_REALM_REF, '', 100)).toMatchObject([{ source: 'm' }])
       })
-      await database.write(async (tx) => {
+      await database.write((tx) => {
         tx.memberships.remove('m')
-        await tx.users.remove('alice')
+        tx.users.remove('alice')
       })
       expect(await find(database, 'alice')).toBeUndefined()
     })

@@ -23,7 +23,7 @@ export function describeTime(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database, clock } = fixture
       const now = clock.now()
-      const failing = database.write(async (tx) => {
+      const failing = database.write((tx) => {
         tx.setLatestTime(now + 1)
         expect(tx.latestTime()).toBe(now + 1)
         throw new Error('changed my mind')

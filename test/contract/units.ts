@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import type { WriteTx } from '../../src/domain/store/store'
 import {
   declare,
   declareIn,
@@ -24,27 +25,45 @@ export function describeUnits(openStore: OpenStore): void {
       const { database } = fixture
       const table = await declareIn(database, 'things')
       const failure = new Error('changed my mind')
-      const unit = database.write(async (tx) => {
-        await tx.objects.put(table, [fresh('a'), fresh('b')], NOW)
-        await tx.users.put(user('alice'))
-        await declare(tx, 'others')
-        await tx.realms.ensure('rlm-new')
+      const unit = database.write((tx) => {
+        tx.objects.put(table, [fresh('a'), fresh('b')], NOW)
+        tx.users.put(user('alice'))
+        declare(tx, 'others')
+        tx.realms.ensure('rlm-new')
         throw failure
       })
       expect(await unit.catch((error: unknown) => error)).toBe(failure)
-      await database.read(async (tx) => {
-        expect(await tx.objects.count(table, 1_000_000)).toBe(0)
-        expect(await tx.users.find('alice')).toBeUndefined()
-        expect(await tx.tables.find('others')).toBeUndefined()
-        expect(await tx.realms.find('rlm-new')).toBeUndefined()
+      await database.read((tx) => {
+        expect(tx.objects.count(table, 1_000_000)).toBe(0)
+        expect(tx.users.find('alice')).toBeUndefined()
+        expect(tx.tables.find('others')).toBeUndefined()
+        expect(tx.realms.find('rlm-new')).toBeUndefined()
       })
     })
 
-    test('return what their work returns, at once or later', async () => {
+    test('return what their work returns', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       expect(await database.write(() => 1)).toBe(1)
-      expect(await database.write(async () => 2)).toBe(2)
+      expect(await database.writeSteps(async () => 2)).toBe(2)
+    })
+
+    test('are refused as asynchronous functions, and keep nothing', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const late = async (tx: WriteTx) => {
+        tx.objects.put(table, [fresh('a')], NOW)
+        await turns()
+        tx.objects.put(table, [fresh('b')], NOW)
+      }
+      expect(await messageOf(database.write(late))).toContain('a plain function')
+      expect(await messageOf(database.writeSteps((step) => step(late)))).toContain(
+        'a plain function',
+      )
+      expect(await messageOf(database.read(() => turns()))).toContain('a plain function')
+      await turns()
+      expect(await keysOf(database, table)).toEqual([])
     })
 
     test('fail when their work throws at once, and others go on', async () => {
@@ -62,12 +81,16 @@ export function describeUnits(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
-      await database.write(async (tx) => {
-        await tx.objects.put(table, [fresh('a')], NOW)
-        expect(await tx.objects.find(table, 'a')).toBeDefined()
+      await database.writeSteps(async (step) => {
+        await step((tx) => {
+          tx.objects.put(table, [fresh('a')], NOW)
+          expect(tx.objects.find(table, 'a')).toBeDefined()
+        })
         expect(await find(database, table, 'a')).toBeUndefined()
-        await update(tx, table, 'a', { value: '{"id":"a","n":1}' })
-        expect((await get(tx, table, 'a')).value).toBe('{"id":"a","n":1}')
+        await step((tx) => {
+          update(tx, table, 'a', { value: '{"id":"a","n":1}' })
+          expect(get(tx, table, 'a').value).toBe('{"id":"a","n":1}')
+        })
       })
       expect(await find(database, table, 'a')).toMatchObject({ value: '{"id":"a","n":1}' })
     })
@@ -78,11 +101,11 @@ export function describeUnits(openStore: OpenStore): void {
       let running = 0
       const order: number[] = []
       const units = Array.from({ length: 700 }, (_, position) =>
-        database.write(async (tx) => {
+        database.writeSteps(async (step) => {
           running += 1
           expect(running).toBe(1)
-          await tx.users.find('nobody')
-          if (position % 100 === 0) await tx.breathe()
+          await step((tx) => tx.users.find('nobody'))
+          if (position % 100 === 0) await turns()
           order.push(position)
           running -= 1
         }),
@@ -97,9 +120,9 @@ export function describeUnits(openStore: OpenStore): void {
       const table = await declareIn(database, 'counters')
       await database.write((tx) => tx.objects.put(table, [fresh('n', { value: '0' })], NOW))
       const increment = () =>
-        database.write(async (tx) => {
-          const { value } = await get(tx, table, 'n')
-          await update(tx, table, 'n', { value: String(Number(value) + 1) })
+        database.write((tx) => {
+          const { value } = get(tx, table, 'n')
+          update(tx, table, 'n', { value: String(Number(value) + 1) })
         })
       await Promise.all(Array.from({ length: 300 }, increment))
       expect(await find(database, table, 'n')).toMatchObject({ value: '300' })
@@ -111,8 +134,8 @@ export function describeUnits(openStore: OpenStore): void {
       const table = await declareIn(database, 'things')
       const outcomes = await Promise.allSettled(
         Array.from({ length: 60 }, (_, position) =>
-          database.write(async (tx) => {
-            await tx.objects.put(table, [fresh(`k${position}`)], NOW)
+          database.write((tx) => {
+            tx.objects.put(table, [fresh(`k${position}`)], NOW)
             if (position % 3 === 0) throw new Error('no')
           }),
         ),
@@ -136,8 +159,8 @@ export function describeUnits(openStore: OpenStore): void {
       const { database } = fixture
       const table = await declareIn(database, 'things')
       await insert(database, table, 'before')
-      await database.write(async (tx) => {
-        await tx.objects.put(table, [fresh('amid')], NOW)
+      await database.writeSteps(async (step) => {
+        await step((tx) => tx.objects.put(table, [fresh('amid')], NOW))
         const crashed = await (await fixture.crash()).open('main')
         expect(await keysOf(crashed, table)).toEqual(['before'])
       })
@@ -149,11 +172,8 @@ export function describeUnits(openStore: OpenStore): void {
       const events: unknown[] = []
       let isRefused = false
       const long = database
-        .write(async (tx) => {
-          while (!isRefused) {
-            Bun.sleepSync(20)
-            await tx.breathe()
-          }
+        .writeSteps(async (step) => {
+          while (!isRefused) await step(() => Bun.sleepSync(20))
         })
         .then(() => events.push('the long unit is over'))
       await Bun.sleep(20)
@@ -171,4 +191,9 @@ export function describeUnits(openStore: OpenStore): void {
       expect(isLate).toBe(true)
     }, 60_000)
   })
+}
+
+async function messageOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.catch((reason: unknown) => reason)
+  return error instanceof Error ? error.message : ''
 }

@@ -43,9 +43,9 @@ export function crowd(size: number, prefix = 'person'): UserFields[] {
 }
 
 export async function putAll(database: Database, users: readonly UserFields[]): Promise<User[]> {
-  return await database.write(async (tx) => {
+  return await database.write((tx) => {
     const put: User[] = []
-    for (const fields of users) put.push(await tx.users.put(fields))
+    for (const fields of users) put.push(tx.users.put(fields))
     return put
   })
 }

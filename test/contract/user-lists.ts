@@ -37,16 +37,16 @@ export function describeUserLists(openStore: OpenStore): void {
             if (page.end === undefined) break
             base = { ...base, after: page.end }
             const last = page.users.at(-1)
-            await database.write(async (tx) => {
-              for (const guest of guests.splice(0, 2)) await tx.users.put(guest)
+            await database.write((tx) => {
+              for (const guest of guests.splice(0, 2)) tx.users.put(guest)
               // The one that the next page begins after is gone, and a guest with it.
-              if (last?.id.startsWith('guest')) await tx.users.remove(last.id)
+              if (last?.id.startsWith('guest')) tx.users.remove(last.id)
             })
           }
           expect(seen.filter((id) => !id.startsWith('guest'))).toEqual(expected)
           expect(new Set(seen).size).toBe(seen.length)
-          await database.write(async (tx) => {
-            for (let at = 0; at < 40; at += 1) await tx.users.remove(`guest${at}`)
+          await database.write((tx) => {
+            for (let at = 0; at < 40; at += 1) tx.users.remove(`guest${at}`)
           })
         }
       }

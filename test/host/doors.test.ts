@@ -24,8 +24,8 @@ test('units name the door that the host was opened at', async () => {
   for (const [position, door] of (['rest', 'command'] as const).entries()) {
     const { database, through } = await all.at(door).open('main')
     const id = OTHERS[position] ?? ''
-    await database.write(async (tx) => tx.origins.put({ id, created: 0 }))
-    await through('sync').write(async (tx) => tx.origins.remove(id))
+    await database.write((tx) => tx.origins.put({ id, created: 0 }))
+    await through('sync').write((tx) => tx.origins.remove(id))
   }
   expect(heard).toEqual(['rest', 'sync', 'command', 'sync'])
 })

@@ -30,7 +30,7 @@ export async function readSections(database: Database): Promise<Sections> {
       sections.set(name, error instanceof Error ? error : new Error(String(error)))
     }
   }
-  await note('tables', () => database.read(async (tx) => tx.tables.list()))
+  await note('tables', () => database.read((tx) => tx.tables.list()))
   for (const table of TABLES) {
     await note(`list ${table}`, () => listAll(database, table))
     for (const key of KEYS[table] ?? []) {
@@ -44,40 +44,36 @@ export async function readSections(database: Database): Promise<Sections> {
   }
   await note('users', () => database.read((tx) => listEveryUser(tx)))
   for (const n of USERS) {
-    await note(`user ${n}`, () => database.read(async (tx) => tx.users.find(userId(n))))
+    await note(`user ${n}`, () => database.read((tx) => tx.users.find(userId(n))))
     await note(`access of ${n}`, async () => {
       const actor = { ...SERVER, subject: userId(n), email: userId(n), name: null }
-      const access = await database.read(async (tx) =>
-        accessOf(tx, { ...actor, scopes: new Set() }),
-      )
+      const access = await database.read((tx) => accessOf(tx, { ...actor, scopes: new Set() }))
       return [[...access.realms], [...access.pending]]
     })
   }
-  await note('clients', () => database.read(async (tx) => tx.clients.list()))
+  await note('clients', () => database.read((tx) => tx.clients.list()))
   await note('changes', () =>
-    database.read(async (tx) => {
+    database.read((tx) => {
       const realms = new Set<number>()
-      for (const id of REALMS) realms.add((await tx.realms.find(id))?.ref ?? 0)
-      const { changes } = await tx.objects.changes(realms, 0, await tx.revision(), WHOLE)
+      for (const id of REALMS) realms.add(tx.realms.find(id)?.ref ?? 0)
+      const { changes } = tx.objects.changes(realms, 0, tx.revision(), WHOLE)
       return changes.map(({ table, key, realm, object }) => [table, key, realm, object?.value])
     }),
   )
   for (const n of USERS) {
     await note(`sync client of ${n}`, () =>
-      database.read(async (tx) => [
-        await tx.syncClients.find(userId(n), 'device'),
-        await tx.applied.find(userId(n), `tx${n}`),
-        await tx.mails.due(NOW, 100),
-        await tx.criteriaOps.ofUser(7, userId(n), 0, 10),
-        await tx.blobs.findFor(`blob${n}`, n, new Set()),
-        await tx.blobs.isUploadedBy(`blob${n}`, n),
-        await tx.blobs.placeOf(`hash${n}`),
+      database.read((tx) => [
+        tx.syncClients.find(userId(n), 'device'),
+        tx.applied.find(userId(n), `tx${n}`),
+        tx.mails.due(NOW, 100),
+        tx.criteriaOps.ofUser(7, userId(n), 0, 10),
+        tx.blobs.findFor(`blob${n}`, n, new Set()),
+        tx.blobs.isUploadedBy(`blob${n}`, n),
+        tx.blobs.placeOf(`hash${n}`),
       ]),
     )
   }
-  await note('runs', () =>
-    database.read(async (tx) => [await tx.runs.list(), await tx.runs.oldest()]),
-  )
+  await note('runs', () => database.read((tx) => [tx.runs.list(), tx.runs.oldest()]))
   return sections
 }
 
@@ -158,9 +154,9 @@ async function fill(database: Database): Promise<void> {
   await database.write((tx) =>
     declareTables(tx, parseStores({ items: '@id, country, *tags', pairs: '[a+b]' }), NOW),
   )
-  await database.write(async (tx) => {
-    for (const n of USERS) await tx.users.put(userOf(n))
-    await createClient(tx, createTestClock(), { scopes: ['ACCESS_DB'], name: 'first' })
+  await database.write((tx) => {
+    for (const n of USERS) tx.users.put(userOf(n))
+    createClient(tx, createTestClock(), { scopes: ['ACCESS_DB'], name: 'first' })
   })
   await put(
     database,
@@ -225,23 +221,23 @@ async function fill(database: Database): Promise<void> {
 /** Mails, uploads and what is known of clients that sync. */
 async function fillRest(database: Database): Promise<void> {
   for (const n of USERS) {
-    await database.write(async (tx) => {
+    await database.write((tx) => {
       const subject = userId(n)
       const text = 'x'.repeat(n * 150)
-      const known = await tx.syncClients.ensure(subject, 'device', NOW)
-      await tx.syncClients.put({ ...known, floor: NOW + n })
+      const known = tx.syncClients.ensure(subject, 'device', NOW)
+      tx.syncClients.put({ ...known, floor: NOW + n })
       const { number: client } = known
       const rejection = { name: 'CONFLICT', message: text }
-      await tx.applied.put(subject, `tx${n}`, client, NOW, ...(n % 2 === 0 ? [rejection] : []))
+      tx.applied.put(subject, `tx${n}`, client, NOW, ...(n % 2 === 0 ? [rejection] : []))
       const operation = { client, subject, email: null, kind: 'modify' as const, ts: NOW }
       const [criteria, change] = [JSON.stringify({ title: text }), JSON.stringify({ title: 'B' })]
-      await tx.criteriaOps.put(7, { ...operation, criteria, change, base: 1 }, NOW, 10)
+      tx.criteriaOps.put(7, { ...operation, criteria, change, base: 1 }, NOW, 10)
       const [created, due, expires] = [NOW, NOW, NOW + 1]
       const mail = { recipient: subject, sealed: text, attempts: 0, created, due, expires }
-      await tx.mails.put({ id: `mail${n}`, ...mail })
+      tx.mails.put({ id: `mail${n}`, ...mail })
       const blob = { hash: `hash${n}`, size: n, type: 'image/png', created: NOW }
-      await tx.blobs.put({ id: `blob${n}`, ...blob }, n)
-      await tx.blobs.placeContent(`hash${n}`, `place${n}`)
+      tx.blobs.put({ id: `blob${n}`, ...blob }, n)
+      tx.blobs.placeContent(`hash${n}`, `place${n}`)
     })
   }
 }

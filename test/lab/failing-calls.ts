@@ -169,8 +169,8 @@ async function stateOf(folder: string): Promise<number | string> {
   const database = await store.open('main')
   const { faults } = await verifyDatabase(database, { accepts: false })
   if (faults.length > 0) return JSON.stringify(faults.slice(0, 3))
-  const values = await database.read(async (tx) => {
-    const table = await tx.tables.find('items')
+  const values = await database.read((tx) => {
+    const table = tx.tables.find('items')
     if (table === undefined) return []
     const { rows } = tx.objects.page(table, { size: { rows: 1_000, bytes: 1e9 } })
     return rows.map(({ value }) => (JSON.parse(value) as { step: number }).step)

@@ -2,7 +2,7 @@ import type { Actor } from '../../src/domain/access/actor'
 import { accessOf } from '../../src/domain/access/access'
 import { type List, listObjects } from '../../src/domain/object/list'
 import { requireTable } from '../../src/domain/object/tables'
-import type { Database } from '../../src/domain/store/store'
+import type { Database, WriteTx } from '../../src/domain/store/store'
 import { createSqliteStore } from '../../src/sqlite/store'
 import { createTestClock } from '../auth/setup'
 import { declareIn, fresh, NOW } from '../contract/fixture'
@@ -69,25 +69,26 @@ function requireWhole({ texts, more }: List): void {
 /** One realm of a hundred has a role of its own, the others use that of `rlm-public`. */
 async function fill(database: Database): Promise<void> {
   const table = await declareIn(database, 'things')
-  await database.write(
-    async (tx) => {
-      const roles = await requireTable(tx, 'roles')
-      const role = (realmId: string, realm: number) =>
-        fresh(JSON.stringify([realmId, 'writer']), {
-          realm,
-          value: JSON.stringify({ realmId, name: 'writer', permissions: { add: ['things'] } }),
-        })
-      await tx.objects.put(roles, [role('rlm-public', 1)], NOW)
-      for (let n = 0; n < REALMS; n += 1) {
-        const { ref: realm, id } = await tx.realms.ensure(`rlm${n}`)
-        const rights = { permissions: {}, roles: ['writer'] }
-        const member = { email: null, accepted: true, rejected: false, ...rights }
-        tx.memberships.put({ source: `members:${n}`, realm, userId: 'alice', ...member })
-        if (n % 100 === 0) await tx.objects.put(roles, [role(id, realm)], NOW)
-        if (n % (REALMS / OBJECTS) === 0)
-          await tx.objects.put(table, [fresh(`k${n}`, { realm })], NOW)
-        await tx.breathe()
-      }
+  const role = (realmId: string, realm: number) =>
+    fresh(JSON.stringify([realmId, 'writer']), {
+      realm,
+      value: JSON.stringify({ realmId, name: 'writer', permissions: { add: ['things'] } }),
+    })
+  const fillSome = (tx: WriteTx, from: number) => {
+    const roles = requireTable(tx, 'roles')
+    if (from === 0) tx.objects.put(roles, [role('rlm-public', 1)], NOW)
+    for (let n = from; n < Math.min(from + 500, REALMS); n += 1) {
+      const { ref: realm, id } = tx.realms.ensure(`rlm${n}`)
+      const rights = { permissions: {}, roles: ['writer'] }
+      const member = { email: null, accepted: true, rejected: false, ...rights }
+      tx.memberships.put({ source: `members:${n}`, realm, userId: 'alice', ...member })
+      if (n % 100 === 0) tx.objects.put(roles, [role(id, realm)], NOW)
+      if (n % (REALMS / OBJECTS) === 0) tx.objects.put(table, [fresh(`k${n}`, { realm })], NOW)
+    }
+  }
+  await database.writeSteps(
+    async (step) => {
+      for (let from = 0; from < REALMS; from += 500) await step((tx) => fillSome(tx, from))
     },
     { isUnbounded: true },
   )

@@ -50,8 +50,8 @@ async function setupTemplates() {
   }
 }
 
-async function htmlTemplates(tx: ReadTx): Promise<string> {
-  const templates = await listTemplates(tx)
+function htmlTemplates(tx: ReadTx): string {
+  const templates = listTemplates(tx)
   return templates.map(({ id, content }) => (id.endsWith('html') ? content : '')).join('')
 }
 

@@ -35,7 +35,7 @@ async function makeStates() {
   {
     await using store = open()
     const database = await store.open('main')
-    const table = (await database.read(async (tx) => tx.tables.find('things')))!
+    const table = (await database.read((tx) => tx.tables.find('things')))!
     // The first makes the file newer than the old one, the second is in the log alone.
     await insert(database, table, 'b')
     keep('crashed-early')
@@ -43,7 +43,7 @@ async function makeStates() {
   {
     await using store = open()
     const database = await store.open('main')
-    const table = (await database.read(async (tx) => tx.tables.find('things')))!
+    const table = (await database.read((tx) => tx.tables.find('things')))!
     await insert(database, table, 'c')
     keep('crashed')
   }
@@ -77,10 +77,8 @@ async function keysIn(
   for await (const { faults } of database.verify({ of: () => meaning }, false)) {
     expect(faults).toEqual([])
   }
-  expect(await database.read(async (tx) => (await tx.realms.findByRef(PUBLIC_REALM_REF))?.id)).toBe(
-    'rlm-public',
-  )
-  const table = (await database.read(async (tx) => tx.tables.find('things')))!
+  expect(await database.read((tx) => tx.realms.findByRef(PUBLIC_REALM_REF)?.id)).toBe('rlm-public')
+  const table = (await database.read((tx) => tx.tables.find('things')))!
   return keysOf(database, table)
 }
 

@@ -206,9 +206,9 @@ describe('changes', () => {
     const { database, clock } = scene
     const root = administrator(database)
     const socket = scene.connect(ALICE)
-    await database.write(async (tx) => {
-      const client = await tx.syncClients.ensure(ALICE.id, 'one', clock.now())
-      await tx.syncClients.put({ ...client, tables: ['todoItems'] })
+    await database.write((tx) => {
+      const client = tx.syncClients.ensure(ALICE.id, 'one', clock.now())
+      tx.syncClients.put({ ...client, tables: ['todoItems'] })
     })
     const state = await scene.pulled(ALICE)
     socket.ready(state)
@@ -218,8 +218,8 @@ describe('changes', () => {
     await root.put('todoItems', { id: 'a', ...PUBLIC })
     const { changes, newRev = '' } = await socket.next()
     expect(changes?.map(({ table }) => table)).toEqual(['todoItems'])
-    await database.write(async (tx) => {
-      await tx.tables.put({ ...(await requireTable(tx, 'todoItems')), hidden: true })
+    await database.write((tx) => {
+      tx.tables.put({ ...requireTable(tx, 'todoItems'), hidden: true })
     })
     socket.ready({ ...state, rev: newRev })
     await settled()

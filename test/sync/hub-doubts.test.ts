@@ -14,11 +14,11 @@ const CLIENT = { secretHash: '', scopes: [], name: null, created: 1, expires: nu
 
 /** Sockets of other people that are up to date; their tokens come from clients and logins of their own. */
 async function crowd(scene: TestHub, count: number): Promise<void> {
-  const users = await scene.database.write(async (tx) => {
+  const users = await scene.database.write((tx) => {
     const put: User[] = []
     for (let n = 0; n < count; n += 1) {
-      put.push(await tx.users.put(user(`user${n}@example.com`)))
-      if (n % 2 === 1) await tx.clients.put({ id: `c${n}`, ...CLIENT })
+      put.push(tx.users.put(user(`user${n}@example.com`)))
+      if (n % 2 === 1) tx.clients.put({ id: `c${n}`, ...CLIENT })
     }
     return put
   })
@@ -90,17 +90,17 @@ describe('a token ends at once', () => {
   ])('when %s', async (_, facts) => {
     await using scene = await setupHub()
     const { database } = scene
-    const { incarnation } = await database.write(async (tx) => {
-      await tx.clients.put({ id: 'c1', ...CLIENT })
-      return await tx.users.put(user(ALICE.id))
+    const { incarnation } = await database.write((tx) => {
+      tx.clients.put({ id: 'c1', ...CLIENT })
+      return tx.users.put(user(ALICE.id))
     })
     const own = { subject: ALICE.id, incarnation, ...facts }
     const socket = scene.connect(ALICE, { facts: own })
     await settled()
     expect(socket.messages).toEqual([])
-    await database.write(async (tx) => {
-      await tx.logins.revoke('l2', 1)
-      await tx.clients.remove('c2')
+    await database.write((tx) => {
+      tx.logins.revoke('l2', 1)
+      tx.clients.remove('c2')
     })
     await settled()
     expect(socket.messages).toEqual([])

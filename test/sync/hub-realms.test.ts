@@ -107,10 +107,10 @@ describe('realms', () => {
     await root.put('realms', realm)
     const { state, socket: alice } = await scene.follow(ALICE)
     await settled()
-    await scene.database.write(async (tx) => {
-      const found = await tx.realms.find('rlmA')
+    await scene.database.write((tx) => {
+      const found = tx.realms.find('rlmA')
       if (found === undefined) throw new Error('no realm')
-      await tx.realms.markErasing(found.ref)
+      tx.realms.markErasing(found.ref)
     })
     await root.put('realms', realm)
     expect((await alice.next()).type).toMatch(/^realm/)

@@ -9,9 +9,9 @@ const TEXTS = '[["notes",["doc"]]]'
 
 /** Stores what the client of Alice with this identity declares. */
 async function declareTexts({ database, clock }: TestHub, identity: string, texts: string) {
-  await database.write(async (tx) => {
-    const client = await tx.syncClients.ensure(ALICE.id, identity, clock.now())
-    await tx.syncClients.put({ ...client, tables: ['notes', 'todoItems'], texts })
+  await database.write((tx) => {
+    const client = tx.syncClients.ensure(ALICE.id, identity, clock.now())
+    tx.syncClients.put({ ...client, tables: ['notes', 'todoItems'], texts })
   })
 }
 

@@ -40,7 +40,7 @@ test('a socket keeps no database open, and hears of it again when it is opened',
   await until(() => hosts.findOpen('main') === undefined)
   const { database } = await hosts.open('main')
   const { name } = database
-  await database.write(async (tx) => tx.realms.ensure(ALICE.id))
+  await database.write((tx) => tx.realms.ensure(ALICE.id))
   expect({ name, reports }).toEqual({ name: 'main', reports: [] })
   owner.closed()
 })

@@ -66,7 +66,7 @@ test('pages of an origin that was removed are muted once, with a look-up for eac
   listed.delete('https://a.example')
   pages.hear(POLICY)
   expect(pages.areDue).toBe(true)
-  await pages.dismiss(TX)
+  pages.dismiss(TX)
   expect({ areDue: pages.areDue, looks: looks(), muted: muted.length }).toEqual({
     areDue: false,
     looks: 2,
@@ -74,7 +74,7 @@ test('pages of an origin that was removed are muted once, with a look-up for eac
   })
   expect(muted[0]).toBe('a0: not https://a.example')
   pages.hear(POLICY)
-  await pages.dismiss(TX)
+  pages.dismiss(TX)
   expect(muted).toHaveLength(100)
 })
 
@@ -101,7 +101,7 @@ test('nothing is kept of a page that was closed', async () => {
   pages.remove(open('program'))
   pages.hear(POLICY)
   expect(pages.areDue).toBe(false)
-  await pages.dismiss(TX)
+  pages.dismiss(TX)
   expect(looks()).toBe(0)
 })
 
@@ -111,7 +111,7 @@ test('a look that fails is reported, and repeated before the page hears anything
   const damage = new Error('damaged')
   fail(damage)
   pages.hear(POLICY)
-  await pages.dismiss(TX)
+  pages.dismiss(TX)
   expect({ reports, isStale: session.isStale, muted }).toEqual({
     reports: [damage],
     isStale: true,

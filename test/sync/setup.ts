@@ -152,10 +152,10 @@ export async function pulled(
   database: Database,
   person: { id: string; email?: string } | null,
 ): Promise<Pulled> {
-  return await database.read(async (tx) => {
-    const { realms, inviteRealms } = await visibilityOf(tx, actorOf(person))
-    const revision = await tx.revision()
-    const run = (await tx.runs.list()).at(-1)
+  return await database.read((tx) => {
+    const { realms, inviteRealms } = visibilityOf(tx, actorOf(person))
+    const revision = tx.revision()
+    const run = tx.runs.list().at(-1)
     if (run === undefined) throw new Error('no run')
     const hash = realmSetHash(realms, inviteRealms)
     return {

@@ -1,34 +1,5 @@
 import type { Scope } from '../value/scope'
 
-/** A value, or a promise of it: an engine that answers at once need not pretend otherwise. */
-export type Awaitable<T> = T | Promise<T>
-
-/**
- * Gives the value to `use`: at once when it is there, so that hot paths wait for no promise. A `use` that
- * takes everything else from `context` is made once, and not for each request.
- */
-export function andThen<T, R>(value: Awaitable<T>, use: (value: T) => Awaitable<R>): Awaitable<R>
-export function andThen<T, C, R>(
-  value: Awaitable<T>,
-  use: (value: T, context: C) => Awaitable<R>,
-  context: C,
-): Awaitable<R>
-export function andThen<T, C, R>(
-  value: Awaitable<T>,
-  use: (value: T, context?: C) => Awaitable<R>,
-  context?: C,
-): Awaitable<R> {
-  return value instanceof Promise ? afterwards(value, use, context) : use(value, context)
-}
-
-function afterwards<T, C, R>(
-  value: Promise<T>,
-  use: (value: T, context?: C) => Awaitable<R>,
-  context: C | undefined,
-): Promise<R> {
-  return value.then((found) => use(found, context))
-}
-
 /** Small nouns, found by id and read whole. */
 export interface Records<T> {
   find(id: string): T | undefined

@@ -8,7 +8,6 @@ import type {
   Client,
   SigningKey,
   Setting,
-  Awaitable,
   Prunable,
   Records,
   RecordWriter,
@@ -67,22 +66,18 @@ export interface Database extends AsyncDisposable {
   readonly id: string
   readonly name: string
   /**
-   * Runs `work` on one consistent snapshot of the committed data. `work` awaits nothing but its
-   * `tx` (else it keeps its snapshot or is refused), and the `tx` is dead afterwards. `work` may
-   * run again when the engine could not keep the snapshot, so it has no effect but its result.
-   * Returns the result at once when `work` does; an error is always a rejected promise.
+   * Runs `work` on one consistent snapshot of the committed data. `work` is a plain function: it has no
+   * effect but its result, and may run several times. The `tx` is dead afterwards. An error is a rejected promise.
    */
-  read<T>(work: (tx: ReadTx) => Awaitable<T>): Promise<T>
+  read<T>(work: (tx: ReadTx) => T): Promise<T>
   /**
-   * Runs `work` as one unit, all or nothing, durable when the promise resolves. Units are serial.
-   * Throws `BUSY` when the unit had to wait too long (it has certainly not run) or took longer than
-   * its time budget, and `STORAGE_FULL` or `STORAGE_FAILED` when nothing of it was kept. A unit that
-   * awaits something besides its `tx` for seconds, such as another `write`, is ended with an error. `work` may run again after such a failure,
-   * and after that of another unit, so it has no effect but through its `tx`. After an error of the engine (a `CONFLICT` included) the
-   * unit is over, or the part of it that `attempt` ran: catch it outside, never go on with the
-   * `tx`.
+   * Runs `work` as one unit, all or nothing, durable when the promise resolves. Units are serial. `work` is a
+   * plain function for a few milliseconds, and may run several times: it has no effect but through its `tx`. Throws `BUSY` when
+   * the unit had to wait too long (it has certainly not run), and `STORAGE_FULL` or `STORAGE_FAILED` when nothing of it
+   * was kept. After an error of the engine (a `CONFLICT` included) the unit is over, or the part of it that
+   * `attempt` ran: catch it outside, never go on with the `tx`.
    */
-  write<T>(work: (tx: WriteTx) => Awaitable<T>, options?: WriteOptions): Promise<T>
+  write<T>(work: (tx: WriteTx) => T, options?: WriteOptions): Promise<T>
   /**
    * `write` for long work, which awaits nothing but its steps, one after the other. Still one unit: all or
    * nothing, and no other unit runs meanwhile. Between two steps the engine lets readers and the network in, and may end
@@ -283,6 +278,4 @@ export interface WriteTx extends ReadTx {
   attempt<T>(work: () => T): T
   /** The value that is remembered under this name, before the unit changes what it was loaded from. */
   renewal<T>(name: string): Renewal<T> | undefined
-  /** Lets readers and the network in when the unit has run for a while. Call it between batches. */
-  breathe(): Promise<void> | undefined
 }

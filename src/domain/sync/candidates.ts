@@ -174,17 +174,17 @@ function changesIn(
 }
 
 /** The keys of rows that changed in the actor's realms since the candidates were looked up. */
-export async function changedKeys(
+export function changedKeys(
   tx: ReadTx,
   actor: Actor,
   table: Table,
   since: number,
-): Promise<readonly string[]> {
-  const upTo = await tx.revision()
+): readonly string[] {
+  const upTo = tx.revision()
   if (upTo === since) return []
   const keys: string[] = []
   for (let after: number | ChangePosition | undefined = since; after !== undefined;) {
-    const chunk: ChangeChunk = await changesIn(tx, actor, table, after, upTo)
+    const chunk: ChangeChunk = changesIn(tx, actor, table, after, upTo)
     for (const { key, object } of chunk.changes) if (object !== null) keys.push(key)
     after = chunk.next
   }

@@ -1,5 +1,4 @@
 import { requireWriter } from '../access/actor'
-import type { Awaitable } from '../store/records'
 import type { Database, ReadTx } from '../store/store'
 import type { SyncClient } from '../store/sync'
 import { DAY } from '../value/time'
@@ -15,7 +14,7 @@ export function findSyncClient(
   tx: ReadTx,
   subject: string,
   identity: string,
-): Awaitable<SyncClient | undefined> {
+): SyncClient | undefined {
   // A subject has no line break.
   return tx.remember(`sync client\n${subject}\n${identity}`, () =>
     tx.syncClients.find(subject, identity),
@@ -44,12 +43,12 @@ export async function noteClient(
   now: number,
 ): Promise<SyncClient> {
   const { subject } = actor
-  return await database.write(async (tx) => {
-    await requireWriter(tx, actor, now)
-    const known = await tx.syncClients.ensure(subject, request.clientIdentity, now)
+  return await database.write((tx) => {
+    requireWriter(tx, actor, now)
+    const known = tx.syncClients.ensure(subject, request.clientIdentity, now)
     const texts = textsDeclared(request)
     const client = { ...known, tables: markedTables(request), texts, seen: now }
-    await tx.syncClients.put(client)
+    tx.syncClients.put(client)
     return client
   })
 }

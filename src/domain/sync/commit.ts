@@ -6,10 +6,10 @@ import { type Placement, type RowRules, type Writing, rulesOf } from '../object/
 import { ensureOwnerRow } from '../rows/owner-row'
 import type { ObjectPut, ObjectRemoval, TimedObject } from '../store/objects'
 import type { Realm, RealmRef } from '../store/realms'
-import { andThen, type Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { changedProperties } from '../value/value'
+import type { Work } from '../value/work'
 import { type Execution, type OwnedRealm, writingOf } from './execution'
 import { isRejection, judgePut, judgeRefs, judgeRemoval, judgeSize } from './judge'
 import type { RowState } from './merge'
@@ -18,8 +18,8 @@ import type { Row } from './overlay'
 import { noteRow } from './refused'
 import { replay } from './replay'
 
-/** Rows that are written at once. */
-const BATCH = 500
+/** Rows that are judged and written before others may get a turn. */
+const BATCH = 100
 
 /**
  * Judges and writes the rows of a transaction whose operations have been applied (§1 of live sync):
@@ -27,33 +27,43 @@ const BATCH = 500
  * that it creates; the structure of realms at the end. Throws the refusal of the first row that may
  * not be written.
  */
-export async function commitRows(run: Execution, ends?: () => Promise<void>): Promise<void> {
+export function* commitRows(run: Execution, ends?: () => Work): Work {
   const rows = [...run.overlay.rows()].filter(({ isTouched }) => isTouched)
   for (const { table, key, unknown } of rows) {
     if (unknown !== undefined) run.written.noteUnknown(table, key, unknown)
   }
   const builtIn = rows.filter(({ table }) => table.builtIn)
-  await guarded(run, builtIn, async () => {
-    const realms = builtIn.filter(({ table }) => table.name === 'realms')
-    // Later rows find their realm, and the rights in it.
-    for (const row of realms.filter(isPut)) {
-      const placement = await putRuled(run, row)
-      if (placement === undefined) continue
-      const { realm, owner } = placement
-      if (owner !== null) run.owned.push({ realm, owner })
-    }
-    for (const row of builtIn) {
-      if (row.table.name !== 'realms' && isPut(row)) await putRuled(run, row)
-    }
-    for (const [table, plain] of Map.groupBy(rows, ({ table: its }) => its)) {
-      if (!table.builtIn) await writePlain(run, table, plain)
-    }
-    for (const row of [...builtIn.filter(({ table }) => table.name !== 'realms'), ...realms]) {
-      if (isRemoval(row)) await removeRuled(run, row)
-    }
-    await ends?.()
-  })
+  const checks = yield* guards(run, builtIn)
+  const realms = builtIn.filter(({ table }) => table.name === 'realms')
+  // Later rows find their realm, and the rights in it.
+  for (const [at, row] of realms.filter(isPut).entries()) {
+    const placement = putRuled(run, row)
+    if (at % RULED === RULED - 1) yield
+    if (placement === undefined) continue
+    const { realm, owner } = placement
+    if (owner !== null) run.owned.push({ realm, owner })
+  }
+  const others = builtIn.filter(({ table }) => table.name !== 'realms')
+  for (const [at, row] of others.filter(isPut).entries()) {
+    putRuled(run, row)
+    if (at % RULED === RULED - 1) yield
+  }
+  for (const [table, plain] of Map.groupBy(rows, ({ table: its }) => its)) {
+    if (!table.builtIn) yield* writePlain(run, table, plain)
+  }
+  for (const [at, row] of [...others, ...realms].filter(isRemoval).entries()) {
+    removeRuled(run, row)
+    if (at % RULED === RULED - 1) yield
+  }
+  if (ends !== undefined) yield* ends()
+  for (const [at, { row, check }] of checks.toReversed().entries()) {
+    named(row, () => check(run.tx))
+    if (at % RULED === RULED - 1) yield
+  }
 }
+
+/** Rows of built-in tables that are judged and written before others may get a turn. */
+const RULED = 20
 
 function isPut({ state }: Row): boolean {
   return state.kind === 'row'
@@ -64,13 +74,13 @@ function isRemoval({ state, before }: Row): boolean {
 }
 
 /** Gives the owner of each realm a row of `members` in it unless there is one. */
-export async function addOwnerRows(run: Execution, owned: readonly OwnedRealm[]): Promise<void> {
-  const table = await run.tx.tables.find('realms')
-  if (table === undefined) throw new Error('the table realms is missing')
-  for (const { realm, owner } of owned) {
-    const isAlive = (await run.tx.realms.findByRef(realm.ref)) !== undefined
-    if (!isAlive) continue
-    const accepted = await ensureOwnerRow(writingOf(run, table), realm, owner)
+export function* addOwnerRows(run: Execution, owned: readonly OwnedRealm[]): Work {
+  for (const [at, { realm, owner }] of owned.entries()) {
+    if (at % RULED === RULED - 1) yield
+    if (run.tx.realms.findByRef(realm.ref) === undefined) continue
+    const table = run.tx.tables.find('realms')
+    if (table === undefined) throw new Error('the table realms is missing')
+    const accepted = ensureOwnerRow(writingOf(run, table), realm, owner)
     const row = accepted === undefined ? undefined : rowOfMember(run, accepted)
     if (row !== undefined) disappoint(run, row)
   }
@@ -80,38 +90,35 @@ function rowOfMember({ overlay }: Execution, key: string): Row | undefined {
   return [...overlay.rows()].find(({ table, key: its }) => table.name === 'members' && its === key)
 }
 
+interface Check {
+  readonly row: Row
+  readonly check: (tx: WriteTx) => void
+}
+
 /** What the guards forbid is forbidden at the end of the transaction, not between two rows. */
-async function guarded(
-  run: Execution,
-  rows: readonly Row[],
-  change: () => Promise<void>,
-): Promise<void> {
-  const checks: { readonly row: Row; readonly check: (tx: WriteTx) => void }[] = []
-  for (const row of rows) {
-    const realm = row.before?.realm ?? (await namedRealm(run, row))
+function* guards(run: Execution, rows: readonly Row[]): Work<Check[]> {
+  const checks: Check[] = []
+  for (const [at, row] of rows.entries()) {
+    if (at % RULED === RULED - 1) yield
+    const realm = row.before?.realm ?? namedRealm(run, row)
     const writing = writingOf(run, row.table)
     const rules = rulesOf(writing.rulesByTable, row.table)
     if (rules === undefined || realm === undefined) continue
-    const check = await named(row, () => rules.guard(writing, realm, row.before))
+    const check = named(row, () => rules.guard(writing, realm, row.before))
     if (check !== undefined) checks.push({ row, check })
-    await run.tx.breathe()
   }
-  await change()
-  for (const { row, check } of checks.toReversed()) {
-    await named(row, () => check(run.tx))
-    await run.tx.breathe()
-  }
+  return checks
 }
 
-async function namedRealm({ tx }: Execution, { state }: Row): Promise<RealmRef | undefined> {
+function namedRealm({ tx }: Execution, { state }: Row): RealmRef | undefined {
   const id = state.kind === 'row' ? state.object['realmId'] : undefined
-  return typeof id === 'string' ? (await tx.realms.find(id))?.ref : undefined
+  return typeof id === 'string' ? tx.realms.find(id)?.ref : undefined
 }
 
 /** Runs `work`, and notes that its refusal is about this row. */
-export async function named<T>(row: Row, work: () => Awaitable<T>): Promise<T> {
+export function named<T>(row: Row, work: () => T): T {
   try {
-    return await work()
+    return work()
   } catch (error) {
     if (isRejection(error)) noteRow(error, row)
     throw error
@@ -119,37 +126,36 @@ export async function named<T>(row: Row, work: () => Awaitable<T>): Promise<T> {
 }
 
 /** Puts a row of a built-in table. Undefined when the stored row stands as it is. */
-function putRuled(run: Execution, row: Row): Promise<Placement | undefined> {
+function putRuled(run: Execution, row: Row): Placement | undefined {
   return named(row, () => settleAndPut(run, row))
 }
 
-async function settleAndPut(run: Execution, row: Row): Promise<Placement | undefined> {
+function settleAndPut(run: Execution, row: Row): Placement | undefined {
   const { tx, push } = run
   const writing = writingOf(run, row.table)
-  const settled = await settle(run, row, writing)
+  const settled = settle(run, row, writing)
   if (settled === undefined) return undefined
   const rules = rulesOf(writing.rulesByTable, row.table)
   if (settled === 'removed') {
-    if (row.before !== undefined) await removeRuled(run, row, true)
+    if (row.before !== undefined) removeRuled(run, row, true)
     return undefined
   }
-  const placement = (await rules?.complement?.(writing, settled)) ?? settled
-  await putObjects(tx, row.table, [putOf(run, row, placement)], push.now)
-  await rules?.afterPut(writing, placement)
+  const placement = rules?.complement?.(writing, settled) ?? settled
+  putObjects(tx, row.table, [putOf(run, row, placement)], push.now)
+  rules?.afterPut(writing, placement)
   noteWritten(run, row)
-  await tx.breathe()
   return placement
 }
 
-async function removeRuled(run: Execution, row: Row, isJudged = false): Promise<void> {
+function removeRuled(run: Execution, row: Row, isJudged = false): void {
   const { tx, push } = run
   const { table, before } = row
   if (before === undefined) return
   const writing = writingOf(run, table)
-  if (!isJudged) await named(row, () => judgeRemoval(writing, before))
+  if (!isJudged) named(row, () => judgeRemoval(writing, before))
   const rules: RowRules | undefined = rulesOf(writing.rulesByTable, table)
-  const isDone = await named(row, () => rules?.remove(writing, before))
-  if (isDone !== true) await removeObjects(tx, table, [removalOf(row)], push.now)
+  const isDone = named(row, () => rules?.remove(writing, before))
+  if (isDone !== true) removeObjects(tx, table, [removalOf(row)], push.now)
   noteWritten(run, row)
 }
 
@@ -158,28 +164,32 @@ async function removeRuled(run: Execution, row: Row, isJudged = false): Promise<
  * `refused` is called for a row that may not be written, and the others go on; without it the refusal
  * is thrown.
  */
-export async function writePlain(
+export function* writePlain(
   run: Execution,
   table: Table,
   rows: readonly Row[],
   refused?: (row: Row, refusal: SatchelError) => void,
-): Promise<void> {
+): Work {
+  for (let from = 0; from < rows.length; from += BATCH) {
+    if (from > 0) yield
+    writeBatch(run, table, rows.slice(from, from + BATCH), refused)
+  }
+}
+
+function writeBatch(
+  run: Execution,
+  table: Table,
+  rows: readonly Row[],
+  refused?: (row: Row, refusal: SatchelError) => void,
+): void {
   const { tx, push } = run
   const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
-  let puts: ObjectPut[] = []
-  let removals: ObjectRemoval[] = []
-  const flush = async () => {
-    await putObjects(tx, table, puts, push.now)
-    await removeObjects(tx, table, removals, push.now)
-    puts = []
-    removals = []
-  }
+  const puts: ObjectPut[] = []
+  const removals: ObjectRemoval[] = []
   for (const row of rows) {
     let settled: Settled
     try {
-      // A promise for each row would cost as much as the row.
-      const settling = judgeRow(run, row, writing)
-      settled = settling instanceof Promise ? await settling : settling
+      settled = judgeRow(run, row, writing)
     } catch (error) {
       if (!isRejection(error)) throw error
       noteRow(error, row)
@@ -194,31 +204,26 @@ export async function writePlain(
       puts.push(putOf(run, row, settled))
       noteWritten(run, row)
     }
-    if (puts.length + removals.length >= BATCH) await flush()
-    const pause = tx.breathe()
-    if (pause instanceof Promise) await pause
   }
-  await flush()
+  putObjects(tx, table, puts, push.now)
+  removeObjects(tx, table, removals, push.now)
 }
 
 /** Judges rows of an ordinary table as `writePlain` does. Throws the refusal of the first that may not be written. */
-export async function judgePlain(
-  run: Execution,
-  table: Table,
-  rows: readonly Row[],
-): Promise<void> {
-  const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
-  for (const row of rows) {
-    await named(row, () => judgeRow(run, row, writing))
-    await run.tx.breathe()
+export function* judgePlain(run: Execution, table: Table, rows: readonly Row[]): Work {
+  for (let from = 0; from < rows.length; from += BATCH) {
+    if (from > 0) yield
+    const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
+    for (const row of rows.slice(from, from + BATCH)) named(row, () => judgeRow(run, row, writing))
   }
 }
 
 /** As `settle`, for a row that is put or removed. */
-export function judgeRow(run: Execution, row: Row, writing: Writing): Awaitable<Settled> {
+export function judgeRow(run: Execution, row: Row, writing: Writing): Settled {
   if (isPut(row)) return settle(run, row, writing)
   if (row.before === undefined) return undefined
-  return andThen(judgeRemoval(writing, row.before), () => 'removed')
+  judgeRemoval(writing, row.before)
+  return 'removed'
 }
 
 /**
@@ -227,13 +232,13 @@ export function judgeRow(run: Execution, row: Row, writing: Writing): Awaitable<
  */
 type Settled = Placement | 'removed' | undefined
 
-function settle(run: Execution, row: Row, writing: Writing): Awaitable<Settled> {
+function settle(run: Execution, row: Row, writing: Writing): Settled {
   const { before, state } = row
   if (state.kind !== 'row') return undefined
   if (before !== undefined && isUnchanged(state, before)) return undefined
-  return andThen(replay(run, row), (isReplayed) =>
-    isReplayed ? settleReplayed(run, row, writing, state) : judge(run, row, writing, state),
-  )
+  return replay(run, row)
+    ? settleReplayed(run, row, writing, state)
+    : judge(run, row, writing, state)
 }
 
 /** Undefined when the stored row stands. */
@@ -242,56 +247,56 @@ function judge(
   row: Row,
   writing: Writing,
   { object }: RowState & { kind: 'row' },
-): Awaitable<Placement | undefined> {
-  return andThen(judgePut(writing, row, object, row.before), (own) => {
-    if (own === undefined) {
-      disappoint(run, row)
-      return undefined
-    }
-    if (run.push.limits !== undefined) judgeSize(own, row.table, run.push.limits)
-    return andThen(judgeRefs(writing, own), () => own)
-  })
+): Placement | undefined {
+  const own = judgePut(writing, row, object, row.before)
+  if (own === undefined) {
+    disappoint(run, row)
+    return undefined
+  }
+  if (run.push.limits !== undefined) judgeSize(own, row.table, run.push.limits)
+  judgeRefs(writing, own)
+  return own
 }
 
 /**
  * The actor must be permitted to put the row as it was sent, or as the kept operations leave it: where
  * it was sent to may be gone, and they have moved it from there.
  */
-async function settleReplayed(
+function settleReplayed(
   run: Execution,
   row: Row,
   writing: Writing,
   sent: RowState & { kind: 'row' },
-): Promise<Settled> {
+): Settled {
   disappoint(run, row)
   run.isReplayed = true
   const { state, before } = row
   const realmId = sent.object['realmId']
-  const isGone = typeof realmId === 'string' && (await run.tx.realms.find(realmId)) === undefined
+  const isGone = typeof realmId === 'string' && run.tx.realms.find(realmId) === undefined
   if (state.kind !== 'row') {
-    if (!isGone) await judge(run, row, writing, sent)
+    if (!isGone) judge(run, row, writing, sent)
     return 'removed'
   }
   try {
-    const own = await judge(run, row, writing, sent)
+    const own = judge(run, row, writing, sent)
     if (own === undefined) return undefined
   } catch (error) {
     if (!isRejection(error) || state.object['realmId'] === realmId) throw error
-    return (await judgeMoved(run, row, writing, state)) ?? raise(error)
+    return judgeMoved(run, row, writing, state) ?? raise(error)
   }
   // The rights of the actor count for what the actor did.
   return judgePut({ ...writing, isGlobal: true }, row, state.object, before)
 }
 
 /** Undefined where the actor may not put the row either. */
-async function judgeMoved(
+function judgeMoved(
   run: Execution,
   row: Row,
   writing: Writing,
   state: RowState & { kind: 'row' },
-): Promise<Placement | undefined> {
+): Placement | undefined {
   try {
-    return await judge(run, row, writing, state)
+    return judge(run, row, writing, state)
   } catch (error) {
     if (!isRejection(error)) throw error
     return undefined

@@ -117,12 +117,12 @@ async function findBlobs(
   const blobs = new Map<string, Blob>()
   const all = [...refs]
   for (let start = 0; start < all.length; start += BATCH) {
-    await database.read(async (tx) => {
-      await requireStanding(tx, actor)
-      const access = await accessOf(tx, actor)
+    await database.read((tx) => {
+      requireStanding(tx, actor)
+      const access = accessOf(tx, actor)
       for (const ref of all.slice(start, start + BATCH)) {
         const id = parseRef(ref)
-        const blob = id === undefined ? undefined : await findSharedBlob(tx, access, id)
+        const blob = id === undefined ? undefined : findSharedBlob(tx, access, id)
         if (blob !== undefined && blob.size <= LONGEST_INLINE_BYTES) blobs.set(ref, blob)
       }
     })

@@ -10,7 +10,6 @@ import {
 import { place } from '../object/placement'
 import { type Placement, type Writing, rulesOf } from '../object/writing'
 import type { TimedObject } from '../store/objects'
-import { andThen, type Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
 import { keyOf, requireIdText } from '../value/key'
@@ -27,17 +26,16 @@ export function judgePut(
   { table, key, isTaken }: Pick<Row, 'table' | 'key' | 'isTaken'>,
   object: WireObject,
   previous: TimedObject | undefined,
-): Awaitable<Placement | undefined> {
+): Placement | undefined {
   if (isTaken) throw refuseInvisible(writing)
   const rules = rulesOf(writing.rulesByTable, table)
   const draft = draftWithKey(writing, key, object)
-  const placed = place(writing, rules === undefined ? draft : rules.complete(draft), previous)
-  return andThen(placed, (placement) => {
-    if (writing.isGlobal) return placement
-    if (rules !== undefined) return rules.authorizePut(writing, placement)
-    authorizePut(writing, placement)
-    return placement
-  })
+  const complete = rules === undefined ? draft : rules.complete(draft)
+  const placement = place(writing, complete, previous)
+  if (writing.isGlobal) return placement
+  if (rules !== undefined) return rules.authorizePut(writing, placement)
+  authorizePut(writing, placement)
+  return placement
 }
 
 /** Throws `UNPROCESSABLE` for an object that is too much (design.md §6 limits by default). */
@@ -50,17 +48,16 @@ export function judgeSize({ draft }: Placement, table: Table, limits: WriteLimit
 }
 
 /** Checks the references that a put adds (design.md §5.9). Throws `BLOB_NOT_READABLE`. */
-export function judgeRefs(writing: Writing, placement: Placement): Awaitable<void> {
-  return needsReadableRefs(writing, placement) ? requireReadableRefs(writing, placement) : undefined
+export function judgeRefs(writing: Writing, placement: Placement): void {
+  if (needsReadableRefs(writing, placement)) requireReadableRefs(writing, placement)
 }
 
 /** Throws `NOT_AUTHORIZED` when the actor may not remove the row. */
-export function judgeRemoval(writing: Writing, previous: TimedObject): Awaitable<void> {
-  if (writing.isGlobal) return undefined
+export function judgeRemoval(writing: Writing, previous: TimedObject): void {
+  if (writing.isGlobal) return
   const rules = rulesOf(writing.rulesByTable, writing.table)
-  return rules === undefined
-    ? authorizeRemoval(writing, previous)
-    : rules.authorizeRemoval(writing, previous)
+  if (rules === undefined) authorizeRemoval(writing, previous)
+  else rules.authorizeRemoval(writing, previous)
 }
 
 /** The refusals that concern one transaction, not the request. */

@@ -1,6 +1,5 @@
 import type { Actor } from '../access/actor'
 import type { RealmRef } from '../store/realms'
-import { andThen, type Awaitable } from '../store/records'
 import type { ReadTx } from '../store/store'
 import type { CriteriaOperation } from '../store/sync'
 import type { Table } from '../store/tables'
@@ -65,28 +64,26 @@ export function keptOperations(
   replays: Replays,
   table: Table,
   { place: { id, realm }, base, subject }: Wanted,
-): Awaitable<readonly KeptOperation[]> {
+): readonly KeptOperation[] {
   const name = `${realm ?? ''} ${base} ${id}`
   const ofTable = replays.known.get(table) ?? new Map<string, readonly KeptOperation[]>()
   replays.known.set(table, ofTable)
   const found = ofTable.get(name)
   if (found !== undefined) return found
   const ofUser = (user: string) => criteriaOps.ofUser(table.number, user, base, MOST_READ)
-  const reading =
+  const since =
     realm === undefined
       ? ofUser(subject)
       : id.startsWith('rlm')
         ? criteriaOps.ofMembers(table.number, realm, base, MOST_READ)
         : ofUser(id)
-  return andThen(reading, (since) => {
-    replays.steps -= since.length * STEPS_TO_READ
-    const operations = since.map((kept) => ({
-      kept,
-      criteria: readCriteria(JSON.parse(kept.criteria)),
-      change: kept.change === null ? [] : readChangeSpec(parseStored(kept.change)),
-      actor: { subject: kept.subject, email: kept.email, name: null, scopes: new Set<never>() },
-    }))
-    ofTable.set(name, operations)
-    return operations
-  })
+  replays.steps -= since.length * STEPS_TO_READ
+  const operations = since.map((kept) => ({
+    kept,
+    criteria: readCriteria(JSON.parse(kept.criteria)),
+    change: kept.change === null ? [] : readChangeSpec(parseStored(kept.change)),
+    actor: { subject: kept.subject, email: kept.email, name: null, scopes: new Set<never>() },
+  }))
+  ofTable.set(name, operations)
+  return operations
 }

@@ -3,6 +3,7 @@ import { startJob } from '../job/job'
 import { mayMakeRealm } from '../object/placement'
 import { isRealmKey } from '../rows/realm-rows'
 import { FULL } from '../value/permission'
+import type { Work } from '../value/work'
 import { type Execution, writingOf } from './execution'
 import type { PlacedOperation } from './operations'
 
@@ -11,42 +12,34 @@ import type { PlacedOperation } from './operations'
  * first operation: operations by criteria move rows there as those by key do (design.md §5.10). The rows
  * of the realms are judged when the transaction ends.
  */
-export async function enterNewRealms(
-  run: Execution,
-  operations: readonly PlacedOperation[],
-): Promise<void> {
-  const { tx, overlay, newRealms } = run
+export function* enterNewRealms(run: Execution, operations: readonly PlacedOperation[]): Work {
+  const { overlay, newRealms } = run
   for (const { table, keys, operation } of operations) {
     const { type } = operation.action
     if (table.name !== 'realms' || (type !== 'insert' && type !== 'upsert')) continue
-    await overlay.load(tx, table, keys)
+    yield* overlay.load(run, table, keys)
     for (const key of keys) {
       const row = overlay.get(table, key)
       const isNew = row?.before === undefined && row?.isTaken === false && !newRealms.has(key)
-      if (!isNew || !isRealmKey(key) || !(await mayMakeRealm(writingOf(run, table), key))) continue
-      const realm = await tx.realms.ensure(key)
+      if (!isNew || !isRealmKey(key) || !mayMakeRealm(writingOf(run, table), key)) continue
+      const realm = run.tx.realms.ensure(key)
       newRealms.set(key, realm)
       run.unitAccess ??= unitAccess(run.access)
       enter(run.unitAccess, realm.ref, [FULL])
       run.access = run.unitAccess
-      await tx.breathe()
+      yield
     }
   }
 }
 
 /** Ends the realms whose rows the transaction did not make after all: then nothing may be in them. */
-export async function leaveUnmadeRealms({
-  tx,
-  push,
-  overlay,
-  newRealms,
-}: Execution): Promise<void> {
-  const table = newRealms.size === 0 ? undefined : await tx.tables.find('realms')
+export function leaveUnmadeRealms({ tx, push, overlay, newRealms }: Execution): void {
+  const table = newRealms.size === 0 ? undefined : tx.tables.find('realms')
   if (table === undefined) return
   for (const [key, { ref }] of newRealms) {
     if (overlay.get(table, key)?.state.kind === 'row') continue
     newRealms.delete(key)
-    await tx.realms.markErasing(ref)
-    await startJob(tx, 'erase', { realm: ref }, push.now)
+    tx.realms.markErasing(ref)
+    startJob(tx, 'erase', { realm: ref }, push.now)
   }
 }

@@ -1,5 +1,4 @@
 import { birthOf, copyStamps, noteRun } from '../object/stamps'
-import { andThen, type Awaitable } from '../store/records'
 import type { CriteriaOperation, OperationPlace } from '../store/sync'
 import type { Table } from '../store/tables'
 import { FIXED_LIMITS } from '../value/fixed-limits'
@@ -28,6 +27,7 @@ import {
 import type { NamedKey } from './named'
 import type { Row } from './overlay'
 import type { Action, Operation } from './request'
+import type { Work } from '../value/work'
 
 /** An operation with the table and the stored keys that it names. */
 export interface PlacedOperation {
@@ -37,23 +37,22 @@ export interface PlacedOperation {
   readonly keys: readonly string[]
 }
 
+/** Rows that are changed before others may get a turn. */
+const ROWS = 100
+
 /** Applies one operation of a transaction to its overlay (rules 1 to 4 and 6 of merging). */
-export async function applyOperation(run: Execution, placed: PlacedOperation): Promise<void> {
+export function* applyOperation(run: Execution, placed: PlacedOperation): Work {
   const { operation, table, keys } = placed
-  const loading = run.overlay.load(run.tx, table, keys)
-  if (loading instanceof Promise) await loading
+  yield* run.overlay.load(run, table, keys)
   const { action } = operation
-  if (criteriaOf(action) !== undefined) return applyByCriteria(run, placed)
+  if (criteriaOf(action) !== undefined) return yield* applyByCriteria(run, placed)
   const isLaterChunk = action.type === 'modify' || (action.type === 'delete' && isPartOf(action))
   for (const [position, key] of keys.entries()) {
     const row = run.overlay.get(table, key)
     if (row === undefined) continue
-    // A promise for each row would cost as much as the row.
-    const applied = !isLaterChunk && apply(run, row, operation, position)
-    const isAsSent = applied instanceof Promise ? await applied : applied
+    const isAsSent = !isLaterChunk && (yield* apply(run, row, operation, position))
     note(run, placed, position, row, isAsSent)
-    const pause = run.tx.breathe()
-    if (pause instanceof Promise) await pause
+    if (position % ROWS === ROWS - 1) yield
   }
 }
 
@@ -63,12 +62,7 @@ function isPartOf({ query }: Action & { type: 'delete' }): boolean {
 }
 
 /** True when the row is what the client has assumed, as far as this operation goes. */
-function apply(
-  run: Execution,
-  row: Row,
-  operation: Operation,
-  position: number,
-): Awaitable<boolean> {
+function* apply(run: Execution, row: Row, operation: Operation, position: number): Work<boolean> {
   const { action } = operation
   switch (action.type) {
     case 'insert':
@@ -76,7 +70,7 @@ function apply(
       const values = action.values[position] ?? {}
       const changes = action.changes?.[position]
       if (changes !== undefined && changes !== null && row.state.kind === 'row') {
-        return change(run, row, changes, operation)
+        return yield* change(run, row, changes, operation)
       }
       const origin = originOf(run, operation, row)
       const merged = mergeWhole(row.state, action.type, values, origin)
@@ -85,7 +79,7 @@ function apply(
     }
     case 'update': {
       const changes = action.changes[position] ?? action.changes[0] ?? []
-      return change(run, row, changes, operation)
+      return yield* change(run, row, changes, operation)
     }
     case 'delete':
       forgetGone(run, row)
@@ -96,40 +90,33 @@ function apply(
   }
 }
 
-function change(
+function* change(
   run: Execution,
   row: Row,
   changes: readonly Change[],
   operation: Operation,
-): Awaitable<boolean> {
+): Work<boolean> {
   if (row.state.kind !== 'row') return isAbsentThere(run, row, operation)
   own(row, changes)
   const kept = withoutKey(row.table.primaryKey ?? [], changes)
-  const merging = mergeInTurns(run, row.state, kept, originOf(run, operation, row))
-  return andThen(merging, (merged) => settle(run, row, merged, operation))
+  const merged = yield* mergeSome(row.state, kept, originOf(run, operation, row))
+  return settle(run, row, merged, operation)
 }
 
-/** Changes of a row that are made before others get a turn. */
+/** Changes of a row that are made before others may get a turn. */
 const CHANGES = 500
 
-/** `mergeChanges`, which lets others have their turns where the changes are many. */
-export function mergeInTurns(
-  { tx }: Execution,
-  state: RowState,
-  changes: readonly Change[],
-  origin: Origin,
-): Awaitable<Merged> {
+/** `mergeChanges`, some at a time. */
+function* mergeSome(state: RowState, changes: readonly Change[], origin: Origin): Work<Merged> {
   if (changes.length <= CHANGES) return mergeChanges(state, changes, origin)
-  return (async () => {
-    let [isAsSent, latest] = [true, origin.ts]
-    for (let from = 0; from < changes.length; from += CHANGES) {
-      const merged = mergeChanges(state, changes.slice(from, from + CHANGES), origin)
-      isAsSent &&= merged.isAsSent
-      latest = Math.max(latest, merged.latest)
-      await tx.breathe()
-    }
-    return { state, isAsSent, latest }
-  })()
+  let [isAsSent, latest] = [true, origin.ts]
+  for (let from = 0; from < changes.length; from += CHANGES) {
+    const merged = mergeChanges(state, changes.slice(from, from + CHANGES), origin)
+    isAsSent &&= merged.isAsSent
+    latest = Math.max(latest, merged.latest)
+    yield
+  }
+  return { state, isAsSent, latest }
 }
 
 /**
@@ -183,23 +170,23 @@ function removalOf(run: Execution, row: Row, operation: Operation): Merged {
  * Executes criteria once, on the rows that the actor sees now. Rows that the actor may not change are
  * skipped. The operation is kept for rows that arrive later (rule 7).
  */
-async function applyByCriteria(run: Execution, placed: PlacedOperation): Promise<void> {
+function* applyByCriteria(run: Execution, placed: PlacedOperation): Work {
   const { table, keys, operation } = placed
   const { action } = operation
   const criteria = criteriaOf(action)
   if (criteria === undefined || (action.type !== 'modify' && action.type !== 'delete')) return
   const changes = action.type === 'modify' ? action.change : undefined
-  const kept = await (run.candidates?.isStep === true ? findKept : keepOperation)(run, placed)
+  const kept = (run.candidates?.isStep === true ? findKept : keepOperation)(run, placed)
   const done = new Set<string>()
   const known = new Set(keys)
-  for (const row of await matchingRows(run, table, criteria)) {
-    if (await changeIfAllowed(run, row, changes, operation, kept)) done.add(row.key)
+  for (const [at, row] of (yield* matchingRows(run, table, criteria)).entries()) {
+    if (yield* changeIfAllowed(run, row, changes, operation, kept)) done.add(row.key)
     // The client did not reach it, so it may not have it, or as another one.
     if (!known.has(row.key)) {
       note(run, placed, -1, row, false)
       if (row.state.kind === 'dead') noteGone(run, row)
     }
-    await run.tx.breathe()
+    if (at % ROWS === ROWS - 1) yield
   }
   for (const [position, key] of keys.entries()) {
     const row = run.overlay.get(table, key)
@@ -212,49 +199,49 @@ async function applyByCriteria(run: Execution, placed: PlacedOperation): Promise
   for (const row of run.overlay.rowsOf(table)) if (done.has(row.key)) disappoint(run, row)
 }
 
-async function matchingRows(run: Execution, table: Table, criteria: Criteria): Promise<Row[]> {
-  const { overlay, candidates, tx, push } = run
+function* matchingRows(run: Execution, table: Table, criteria: Criteria): Work<Row[]> {
+  const { overlay, candidates } = run
   if (candidates !== undefined) {
-    await overlay.load(tx, table, candidates.keysByCriteria.get(criteria) ?? [])
-    await overlay.load(tx, table, await changedKeys(tx, push.actor, table, candidates.revision))
+    yield* overlay.load(run, table, candidates.keysByCriteria.get(criteria) ?? [])
+    const changed = changedKeys(run.tx, run.push.actor, table, candidates.revision)
+    yield* overlay.load(run, table, changed)
   }
   const multiOf = multiOfIn(table)
   const matching: Row[] = []
   for (const [at, row] of overlay.rowsOf(table).entries()) {
     const { state, key } = row
     if (state.kind === 'row' && satisfies(criteria, state.object, key, multiOf)) matching.push(row)
-    if (at % TESTED === 0) await tx.breathe()
+    if (at % TESTED === TESTED - 1) yield
   }
   return matching
 }
 
-/** Rows that are tested before others get a turn. */
-const TESTED = 200
+/** Rows that are tested before others may get a turn. */
+const TESTED = 500
 
 /** Changes the row, or removes it without `changes`. True when it now is as its client assumes. */
-async function changeIfAllowed(
+function* changeIfAllowed(
   run: Execution,
   row: Row,
   changes: readonly Change[] | undefined,
   operation: Operation,
   { ts, kept }: Keeping,
-): Promise<boolean> {
+): Work<boolean> {
   const { state, table, before } = row
   if (state.kind !== 'row') return false
-  const writing = writingOf(run, table)
   try {
     if (changes === undefined) {
-      if (before !== undefined) await judgeRemoval(writing, before)
+      if (before !== undefined) judgeRemoval(writingOf(run, table), before)
       return settle(run, row, removalOf(run, row, operation), operation)
     }
     const copy = copyOf(state)
     const written = withoutKey(table.primaryKey ?? [], changes)
     const origin = { ...originOf(run, operation, row), ts, isByCriteria: true }
-    const merged = await mergeInTurns(run, copy, written, origin)
+    const merged = yield* mergeSome(copy, written, origin)
     if (kept !== undefined && changes.some(({ kind }) => kind === 'modify')) {
       noteRun(copy.stamps, kept)
     }
-    await judgePut(writing, row, copy.object, before)
+    judgePut(writingOf(run, table), row, copy.object, before)
     row.isShared = false
     return settle(run, row, merged, operation)
   } catch (error) {
@@ -275,7 +262,7 @@ interface Keeping {
 }
 
 /** Keeps an operation with criteria for rows that arrive later (rule 7). */
-export async function keepOperation(run: Execution, placed: PlacedOperation): Promise<Keeping> {
+export function keepOperation(run: Execution, placed: PlacedOperation): Keeping {
   const { tx, push } = run
   const { table, operation } = placed
   const { actor, client, now } = push
@@ -287,21 +274,16 @@ export async function keepOperation(run: Execution, placed: PlacedOperation): Pr
   const given = { ...text, client: client.number, subject, email, ts, base }
   return {
     ts,
-    kept: await tx.criteriaOps.put(table.number, given, now, FIXED_LIMITS.keptOperations.most),
+    kept: tx.criteriaOps.put(table.number, given, now, FIXED_LIMITS.keptOperations.most),
   }
 }
 
 /** The same for a step of an operation that was kept when it began. */
-async function findKept(run: Execution, { table, operation }: PlacedOperation): Promise<Keeping> {
+function findKept(run: Execution, { table, operation }: PlacedOperation): Keeping {
   const { tx, push } = run
   const { subject } = push.actor
   const text = textOf(operation)
-  const all = await tx.criteriaOps.ofUser(
-    table.number,
-    subject,
-    0,
-    FIXED_LIMITS.keptOperations.most,
-  )
+  const all = tx.criteriaOps.ofUser(table.number, subject, 0, FIXED_LIMITS.keptOperations.most)
   const kept = all.findLast(
     ({ client, criteria, change }) =>
       client === push.client.number && criteria === text?.criteria && change === text.change,

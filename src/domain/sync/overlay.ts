@@ -2,10 +2,10 @@ import { type Access, mayRead } from '../access/access'
 import { readStamps } from '../object/stamps'
 import type { TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
-import { andThen, type Awaitable } from '../store/records'
 import type { WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { parseStored } from '../value/value'
+import type { Work } from '../value/work'
 import type { Unknown, RowState } from './merge'
 
 /** A row that a transaction of a client names or reaches, as the transaction sees it. */
@@ -33,13 +33,18 @@ export interface Row {
 export interface Overlay {
   get(table: Pick<Table, 'name'>, key: string): Row | undefined
   /** Brings these keys in, unless they are. */
-  load(tx: WriteTx, table: Table, keys: readonly string[]): Awaitable<void>
+  load(run: InUnit, table: Table, keys: readonly string[]): Work
   rows(): IteratorObject<Row>
   rowsOf(table: Table): readonly Row[]
 }
 
+/** Goes on in the unit, or the step of one, that is under way. */
+interface InUnit {
+  readonly tx: WriteTx
+}
+
 /** Keys that are looked up at once. */
-const BATCH = 500
+const BATCH = 250
 
 /** `access`: what the actor could see before the transaction. */
 export function createOverlay(access: Access): Overlay {
@@ -53,46 +58,31 @@ export function createOverlay(access: Access): Overlay {
     return made
   }
 
-  /** At once where the store answers at once: a promise for each row would cost as much as the row. */
-  function rowOf(
-    tx: WriteTx,
-    table: Table,
-    key: string,
-    found: TimedObject | undefined,
-  ): Awaitable<Row> {
+  function rowOf(tx: WriteTx, table: Table, key: string, found: TimedObject | undefined): Row {
     if (found !== undefined && isReadable(access, table, key, found.realm)) {
       return rowWith(table, key, stateOf(found), { before: found, latest: found.revision })
     }
     // An object that left a realm of the actor and was removed elsewhere has a newer one there.
     const isOfActor = (realm: RealmRef) => isReadable(access, table, key, realm)
-    return andThen(tx.objects.findTombstone(table, key, isOfActor), (tombstone) => {
-      const isTaken = found !== undefined
-      if (tombstone === undefined) return rowWith(table, key, ABSENT, { isTaken })
-      const { revision, client, entered } = tombstone
-      const state = { kind: 'dead', revision, client: client ?? undefined, entered } as const
-      return rowWith(table, key, state, { isTaken, latest: revision })
-    })
-  }
-
-  async function loadMissing(tx: WriteTx, table: Table, keys: readonly string[]): Promise<void> {
-    const rows = rowsByKey(table)
-    const missing = [...new Set(keys)].filter((key) => !rows.has(key))
-    for (let start = 0; start < missing.length; start += BATCH) {
-      const batch = missing.slice(start, start + BATCH)
-      const found = await tx.objects.findMany(table, batch)
-      for (const key of batch) {
-        const row = rowOf(tx, table, key, found.get(key))
-        rows.set(key, row instanceof Promise ? await row : row)
-      }
-      await tx.breathe()
-    }
+    const tombstone = tx.objects.findTombstone(table, key, isOfActor)
+    const isTaken = found !== undefined
+    if (tombstone === undefined) return rowWith(table, key, ABSENT, { isTaken })
+    const { revision, client, entered } = tombstone
+    const state = { kind: 'dead', revision, client: client ?? undefined, entered } as const
+    return rowWith(table, key, state, { isTaken, latest: revision })
   }
 
   return {
     get: (table, key) => byTable.get(table.name)?.get(key),
-    load(tx, table, keys) {
+    *load(run, table, keys) {
       const rows = rowsByKey(table)
-      return keys.every((key) => rows.has(key)) ? undefined : loadMissing(tx, table, keys)
+      const missing = [...new Set(keys)].filter((key) => !rows.has(key))
+      for (let start = 0; start < missing.length; start += BATCH) {
+        if (start > 0) yield
+        const batch = missing.slice(start, start + BATCH)
+        const found = run.tx.objects.findMany(table, batch)
+        for (const key of batch) rows.set(key, rowOf(run.tx, table, key, found.get(key)))
+      }
     },
     *rows() {
       for (const rows of byTable.values()) yield* rows.values()

@@ -79,12 +79,12 @@ export interface PendingKey {
 }
 
 /** Decides what the answer to a request holds, in the snapshot with which it begins. */
-export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promise<Plan> {
+export function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Plan {
   const { lastPull } = pull.request
-  const revision = await tx.revision()
-  const visibility = await visibilityOf(tx, pull.actor)
-  const base = await baseOf(tx, pull.request, revision)
-  const omitted = await omittedRealms(tx, pull.request, visibility, base)
+  const revision = tx.revision()
+  const visibility = visibilityOf(tx, pull.actor)
+  const base = baseOf(tx, pull.request, revision)
+  const omitted = omittedRealms(tx, pull.request, visibility, base)
   const isListed = (id: string) => !omitted.has(id)
   const isWhole = omitted.size === 0
   const realms = isWhole ? visibility.realms : visibility.realms.filter(isListed)
@@ -96,7 +96,7 @@ export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promis
   const isSame = isWhole && knownIds.length === realms.length && had.size === realms.length
   const refsOf = (ids: readonly string[]) =>
     ids.length === 0 ? NONE : new Set(ids.flatMap((id) => visibility.refs.get(id) ?? []))
-  const tables = await tablesOf(tx, pull.request)
+  const tables = tablesOf(tx, pull.request)
   let isReported = false
   return {
     pull,
@@ -145,26 +145,22 @@ function isInitiallySynced({ tables }: SyncRequest, name: string): boolean {
 }
 
 /** The revision of the last pull; undefined when there was none that changes can be counted from. */
-async function baseOf(
-  tx: ReadTx,
-  { lastPull }: SyncRequest,
-  revision: number,
-): Promise<number | undefined> {
+function baseOf(tx: ReadTx, { lastPull }: SyncRequest, revision: number): number | undefined {
   if (lastPull === undefined) return undefined
-  const base = placeRevision(await tx.runs.list(), revision, lastPull.serverRevision)
-  return base === undefined || base < (await tx.runs.oldest()) ? undefined : base
+  const base = placeRevision(tx.runs.list(), revision, lastPull.serverRevision)
+  return base === undefined || base < tx.runs.oldest() ? undefined : base
 }
 
 /**
  * Realms of which the client has what no changes can correct: all of them when its revision is unknown
  * or too old, else those that were deleted and made again since.
  */
-async function omittedRealms(
+function omittedRealms(
   tx: ReadTx,
   { lastPull }: SyncRequest,
   { realms, inviteRealms, refs, births, newestBirth }: Visibility,
   base: number | undefined,
-): Promise<ReadonlySet<string>> {
+): ReadonlySet<string> {
   if (base !== undefined && newestBirth <= base) return new Set()
   const had = lastPull ?? NO_REALMS
   const isKnown = (id: string) => had.realms.has(id) || had.inviteRealms.has(id)
@@ -175,15 +171,15 @@ async function omittedRealms(
     const ref = refs.get(id)
     if (ref === undefined || (births.get(ref) ?? 0) <= base) continue
     // A private realm is listed before it has its first object.
-    if (await tx.realms.isRetired(id)) omitted.add(id)
+    if (tx.realms.isRetired(id)) omitted.add(id)
   }
   return omitted
 }
 
-async function tablesOf(tx: ReadTx, { tables }: SyncRequest): Promise<Map<string, Table>> {
+function tablesOf(tx: ReadTx, { tables }: SyncRequest): Map<string, Table> {
   const synced = new Map<string, Table>()
   for (const [name, { isMarked }] of tables) {
-    const table = isMarked ? await tx.tables.find(name) : undefined
+    const table = isMarked ? tx.tables.find(name) : undefined
     if (table !== undefined && !table.hidden) synced.set(name, table)
   }
   return synced

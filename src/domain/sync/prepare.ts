@@ -13,6 +13,7 @@ import type { Realm } from '../store/realms'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { SatchelError } from '../value/error'
+import { atOnce, type Work } from '../value/work'
 import { judgeRow, named, noteWritten, putOf, removalOf } from './commit'
 import { loadNamed } from './execute'
 import { type Execution, type Push, writingOf } from './execution'
@@ -89,43 +90,43 @@ async function prepare(
   progress: Progress,
 ): Promise<Prepared> {
   const { actor, now, signal } = push
-  const inUnit = <T>(work: (tx: WriteTx) => Promise<T>) =>
+  const inUnit = <T>(work: (tx: WriteTx) => T) =>
     database.write(
-      async (tx) => {
-        await requireWriter(tx, actor, now)
+      (tx) => {
+        requireWriter(tx, actor, now)
         return work(tx)
       },
       signal === undefined ? {} : { signal },
     )
   // Made with the first object otherwise, which would change the rights of the actor.
-  await inUnit(async (tx) => void (await tx.realms.ensure(actor.subject)))
-  const begun = await inUnit(async (tx) => {
-    const run = beginExecution(tx, push, await accessOf(tx, actor), beginPart(progress))
+  await inUnit((tx) => void tx.realms.ensure(actor.subject))
+  const begun = await inUnit((tx) => {
+    const run = beginExecution(tx, push, accessOf(tx, actor), beginPart(progress))
     return {
       run: { ...run, revision: pendingRevision() },
-      revision: await tx.revision(),
+      revision: tx.revision(),
       kept: tx.criteriaOps.newest(),
     }
   })
   const { run } = begun
   let applied = 0
   for (const [part, operations] of partsOf(transaction, PART_ROWS).entries()) {
-    await inUnit(async (tx) => {
-      await continueIn(run, tx)
+    await inUnit((tx) => {
+      continueIn(run, tx)
       // The unit runs again.
       if (applied > part) return
-      const found = await findTables(tx, push, { ...transaction, operations })
+      const found = findTables(tx, push, { ...transaction, operations })
       const placed = found.map(({ operation, table }) => placedIn(table, operation))
-      await loadNamed(run, placed)
-      for (const one of placed) await applyOperation(run, one)
+      atOnce(loadNamed(run, placed))
+      for (const one of placed) atOnce(applyOperation(run, one))
       applied += 1
     })
   }
   const rows: ReadyRow[] = []
   const touched = [...run.overlay.rows()].filter(({ isTouched }) => isTouched)
   for (let from = 0; from < touched.length; from += PART_ROWS) {
-    const some = await inUnit(async (tx) => {
-      await continueIn(run, tx)
+    const some = await inUnit((tx) => {
+      continueIn(run, tx)
       return judgeSome(run, touched.slice(from, from + PART_ROWS))
     })
     rows.push(...some)
@@ -153,22 +154,21 @@ function noteAllWritten({ rows }: Prepared, part: Progress, progress: Progress):
 }
 
 /** Goes on in another unit. Throws `STALE` when the rights of the actor have changed. */
-async function continueIn(run: Execution, tx: WriteTx): Promise<void> {
+function continueIn(run: Execution, tx: WriteTx): void {
   run.tx = tx
-  if ((await accessOf(tx, run.push.actor)) !== run.access) throw STALE
+  if (accessOf(tx, run.push.actor) !== run.access) throw STALE
 }
 
-async function judgeSome(run: Execution, rows: readonly Row[]): Promise<ReadyRow[]> {
+function judgeSome(run: Execution, rows: readonly Row[]): ReadyRow[] {
   const ready: ReadyRow[] = []
   for (const [table, some] of Map.groupBy(rows, ({ table: its }) => its)) {
     const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
     for (const row of some) {
-      const settled = await named(row, () => judgeRow(run, row, writing))
+      const settled = named(row, () => judgeRow(run, row, writing))
       if (settled === 'removed') ready.push({ row })
       else if (settled !== undefined) {
         ready.push({ row, placement: settled, put: putOf(run, row, settled) })
       }
-      await run.tx.breathe()
     }
   }
   return ready
@@ -176,22 +176,22 @@ async function judgeSome(run: Execution, rows: readonly Row[]): Promise<ReadyRow
 
 /** Looks at all that has changed until now in a read: little is left for the unit. */
 async function caughtUp(database: Database, prepared: Prepared): Promise<Prepared> {
-  const revision = await database.read(async (tx) => {
-    await requireUnchanged(tx, prepared)
+  const revision = await database.read((tx) => {
+    requireUnchanged(tx, prepared)
     return tx.revision()
   })
   return { ...prepared, revision }
 }
 
 /** Throws `STALE` when somebody else has changed one of the rows. */
-async function requireUnchanged(tx: ReadTx, { run, revision }: Prepared): Promise<void> {
-  const upTo = await tx.revision()
+function requireUnchanged(tx: ReadTx, { run, revision }: Prepared): void {
+  const upTo = tx.revision()
   if (upTo === revision) return
   const { realmRefs, pending } = run.access
   const realms = new Set([...realmRefs, ...pending.keys()])
   const tables = new Set(run.overlay.rows().map(({ table }) => table.name))
   for (let after: number | ChangePosition | undefined = revision; after !== undefined;) {
-    const chunk: ChangeChunk = await tx.objects.changes(realms, after, upTo, CHUNK, tables)
+    const chunk: ChangeChunk = tx.objects.changes(realms, after, upTo, CHUNK, tables)
     for (const { table, key } of chunk.changes) {
       if (run.overlay.get({ name: table }, key) !== undefined) throw STALE
     }
@@ -200,13 +200,13 @@ async function requireUnchanged(tx: ReadTx, { run, revision }: Prepared): Promis
 }
 
 /** Writes the rows of a prepared transaction. Throws `STALE` when it has to be prepared anew. */
-export async function writePrepared(run: Execution, prepared: Prepared): Promise<void> {
+export function* writePrepared(run: Execution, prepared: Prepared): Work {
   const { overlay, names, clock, mayDelete, access } = prepared.run
   const pending = String(prepared.run.revision)
   const { tx } = run
   if (run.access !== access || tx.criteriaOps.newest() !== prepared.kept) throw STALE
-  await requireSameTables(tx, overlay)
-  await requireUnchanged(tx, prepared)
+  requireSameTables(tx, overlay)
+  requireUnchanged(tx, prepared)
   run.names.append(names)
   run.clock.floor = Math.max(run.clock.floor, clock.floor)
   run.mayDelete = mayDelete
@@ -217,25 +217,20 @@ export async function writePrepared(run: Execution, prepared: Prepared): Promise
   for (const { row } of prepared.rows.slice(0, 1)) noteWritten(run, row)
   for (const [table, rows] of Map.groupBy(prepared.rows, ({ row }) => row.table)) {
     for (let from = 0; from < rows.length; from += PART_ROWS) {
-      await writeSome(run, table, rows.slice(from, from + PART_ROWS), pending)
-      await tx.breathe()
+      writeSome(run, table, rows.slice(from, from + PART_ROWS), pending)
+      yield
     }
   }
 }
 
-async function requireSameTables(tx: ReadTx, overlay: Overlay): Promise<void> {
+function requireSameTables(tx: ReadTx, overlay: Overlay): void {
   for (const table of new Set(overlay.rows().map(({ table }) => table))) {
-    const found = await tx.tables.find(table.name)
+    const found = tx.tables.find(table.name)
     if (found !== table && JSON.stringify(found) !== JSON.stringify(table)) throw STALE
   }
 }
 
-async function writeSome(
-  run: Execution,
-  table: Table,
-  rows: readonly ReadyRow[],
-  pending: string,
-): Promise<void> {
+function writeSome(run: Execution, table: Table, rows: readonly ReadyRow[], pending: string): void {
   const { tx, push } = run
   const revision = String(run.revision)
   const puts: ObjectPut[] = []
@@ -246,15 +241,15 @@ async function writeSome(
       if (row.before !== undefined) removals.push(removalOf(row))
     } else {
       // Blobs are no part of the rows that nobody has changed.
-      if (put.blobs.length > 0) await named(row, () => judgeRefs(writing, placement))
+      if (put.blobs.length > 0) named(row, () => judgeRefs(writing, placement))
       puts.push({ ...put, stamps: put.stamps?.replaceAll(pending, revision) ?? null })
     }
   }
   try {
-    await putObjects(tx, table, puts, push.now)
+    putObjects(tx, table, puts, push.now)
   } catch (error) {
     // A row that the actor does not see has got one of the keys.
     throw error instanceof SatchelError && error.code === 'CONFLICT' ? STALE : error
   }
-  await removeObjects(tx, table, removals, push.now)
+  removeObjects(tx, table, removals, push.now)
 }

@@ -140,24 +140,24 @@ function lastPart(
   }
 }
 
-async function begin(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promise<Plan> {
-  await requireStanding(tx, pull.actor)
-  return await makePlan(tx, pull, chunk)
+function begin(tx: ReadTx, pull: Pull, chunk: ChunkSize): Plan {
+  requireStanding(tx, pull.actor)
+  return makePlan(tx, pull, chunk)
 }
 
 /** Plans an answer, and reads all of it when one short read suffices. */
-async function beginShort(
+function beginShort(
   tx: ReadTx,
   pull: Pull,
   size: ChunkSize,
-): Promise<{ readonly plan: Plan; readonly closing: (Closing & Snapshot) | undefined }> {
-  const plan = await begin(tx, pull, size)
+): { readonly plan: Plan; readonly closing: (Closing & Snapshot) | undefined } {
+  const plan = begin(tx, pull, size)
   const { fresh, newTables, pending, base } = plan
   const isLong = { plan, closing: undefined }
   if (fresh.size > 0 || newTables.size > 0 || pending.length > size.rows) return isLong
-  const named = await pendingRows(tx, plan, 0)
+  const named = pendingRows(tx, plan, 0)
   if (named.next !== undefined) return isLong
-  const closing = await close(tx, plan, base)
+  const closing = close(tx, plan, base)
   if (closing.next !== undefined) return isLong
   return { plan, closing: { ...closing, entries: joined(named.entries, closing.entries) } }
 }
@@ -210,7 +210,7 @@ interface ReadEntries<Place> {
 async function* inReads<Place>(
   database: Database,
   start: Place,
-  read: (tx: ReadTx, place: Place) => Promise<ReadEntries<Place>>,
+  read: (tx: ReadTx, place: Place) => ReadEntries<Place>,
 ): AsyncGenerator<string> {
   let place: Place | undefined = start
   while (place !== undefined) {
@@ -222,23 +222,17 @@ async function* inReads<Place>(
   }
 }
 
-async function readChanges(
+function readChanges(
   tx: ReadTx,
   plan: Plan,
   tables: ReadonlySet<string>,
   after: number | ChangePosition,
-): Promise<ReadEntries<number | ChangePosition>> {
-  const sight = await sightOf(tx, plan)
+): ReadEntries<number | ChangePosition> {
+  const sight = sightOf(tx, plan)
   const operations = createOperations()
   const realms = plan.known.intersection(sight.realms)
-  const { changes, next } = await tx.objects.changes(
-    realms,
-    after,
-    plan.revision,
-    plan.chunk,
-    tables,
-  )
-  for (const change of changes) await addSeen(tx, sight, operations, change)
+  const { changes, next } = tx.objects.changes(realms, after, plan.revision, plan.chunk, tables)
+  for (const change of changes) addSeen(tx, sight, operations, change)
   return { entries: operations.text(), next }
 }
 
@@ -263,21 +257,21 @@ const START: WholePlace = { at: 0, realms: undefined, nth: 0, after: 0 }
 /** How many realms one read looks into. */
 const LOOKS = 200
 
-async function readWholes(
+function readWholes(
   tx: ReadTx,
   plan: Plan,
   wholes: readonly Whole[],
   place: WholePlace,
-): Promise<ReadEntries<WholePlace>> {
-  const sight = await sightOf(tx, plan)
+): ReadEntries<WholePlace> {
+  const sight = sightOf(tx, plan)
   const operations = createOperations()
   let { at, realms, nth, after } = place
   for (let looks = 0; looks < LOOKS && operations.size < plan.chunk.bytes; looks += 1) {
     const whole = wholes[at]
     if (whole === undefined) return { entries: operations.text(), next: undefined }
-    realms ??= await addTogether(tx, sight, operations, whole)
+    realms ??= addTogether(tx, sight, operations, whole)
     const realm = realms[nth]
-    const next = realm && (await addWhole(tx, sight, operations, whole.table, realm, after))
+    const next = realm && addWhole(tx, sight, operations, whole.table, realm, after)
     after = next ?? 0
     // A whole chunk was read, maybe of rows that the client has: others get a turn.
     if (next !== undefined) break
@@ -294,18 +288,18 @@ async function readWholes(
  * Adds the rows of a table in all realms that have some if they are few: a user may be in thousands of
  * realms. Gives the realms whose rows are missing.
  */
-async function addTogether(
+function addTogether(
   tx: ReadTx,
   sight: Sight,
   operations: Operations,
   { table, realms }: Whole,
-): Promise<readonly RealmRef[]> {
+): readonly RealmRef[] {
   const { plan } = sight
-  const found = [...(await tx.objects.realmsWith(table, realms))]
+  const found = [...tx.objects.realmsWith(table, realms)]
   const isAlone = (realm: RealmRef) => isPersonal(table.name, realm)
   const seen = found.filter((realm) => sight.realms.has(realm) && !isAlone(realm))
   if (seen.length < 2 || plan.pull.named.has(table.name)) return found
-  const all = await tx.objects.contentsTogether(table, seen, plan.revision, plan.chunk)
+  const all = tx.objects.contentsTogether(table, seen, plan.revision, plan.chunk)
   if (all === undefined) return found
   upsertNew(plan, operations, table, all)
   for (const key of all.damaged) plan.leaveOut(table.name, key)
@@ -313,26 +307,26 @@ async function addTogether(
 }
 
 /** Adds the next rows of a table in a realm; undefined when there are no more. */
-async function addWhole(
+function addWhole(
   tx: ReadTx,
   sight: Sight,
   operations: Operations,
   table: Table,
   realm: RealmRef,
   after: number | ChangePosition,
-): Promise<ChangePosition | undefined> {
+): ChangePosition | undefined {
   const { plan, realms } = sight
   const { name } = table
   if (!realms.has(realm)) return undefined
   if (isPersonal(name, realm) || plan.pull.named.has(name)) {
     const one = [new Set([realm]), new Set([name])] as const
-    const chunk = await tx.objects.changes(one[0], after, plan.revision, plan.chunk, one[1])
+    const chunk = tx.objects.changes(one[0], after, plan.revision, plan.chunk, one[1])
     for (const change of chunk.changes) {
-      if (change.object !== null) await addSeen(tx, sight, operations, change)
+      if (change.object !== null) addSeen(tx, sight, operations, change)
     }
     return chunk.next
   }
-  const { keys, values, damaged, next } = await tx.objects.contents(
+  const { keys, values, damaged, next } = tx.objects.contents(
     table,
     realm,
     after,
@@ -366,20 +360,20 @@ type Snapshot = Pick<AnswerEnd, 'revision' | 'serverRevision'>
  * The next changes of all listed realms as they are now. The chunk after which nothing is left is the
  * final snapshot: a row that was sent earlier and changed again is in it once more.
  */
-async function close(tx: ReadTx, plan: Plan, after: number | ChangePosition): Promise<Closing> {
-  const sight = await sightOf(tx, plan)
-  const revision = await tx.revision()
+function close(tx: ReadTx, plan: Plan, after: number | ChangePosition): Closing {
+  const sight = sightOf(tx, plan)
+  const revision = tx.revision()
   const operations = createOperations()
-  const realms = await movedByOthers(tx, sight, after, revision)
+  const realms = movedByOthers(tx, sight, after, revision)
   const { changes, next } =
     realms.size === 0
       ? NO_CHANGES
-      : await tx.objects.changes(realms, after, revision, plan.chunk, new Set(plan.tables.keys()))
-  for (const change of changes) await addSeen(tx, sight, operations, change)
+      : tx.objects.changes(realms, after, revision, plan.chunk, new Set(plan.tables.keys()))
+  for (const change of changes) addSeen(tx, sight, operations, change)
   if (next !== undefined) return { entries: operations.text(), next }
-  await addInvitations(tx, sight, operations)
-  await dropFormerRows(tx, sight, operations)
-  const run = (await tx.runs.list()).at(-1)
+  addInvitations(tx, sight, operations)
+  dropFormerRows(tx, sight, operations)
+  const run = tx.runs.list().at(-1)
   if (run === undefined) throw new Error('the database has no run')
   const serverRevision = formatRevision(run, revision)
   return { entries: operations.text(), next, revision, serverRevision }
@@ -391,14 +385,14 @@ const NO_CHANGES: ChangeChunk = { changes: [], next: undefined }
  * The listed realms in which others than the request itself have changed something after a revision: its
  * own rows are as the client has assumed, or pending. Most requests of a client that is up to date find none.
  */
-async function movedByOthers(
+function movedByOthers(
   tx: ReadTx,
   { plan: { pull }, realms }: Sight,
   after: number | ChangePosition,
   revision: number,
-): Promise<ReadonlySet<RealmRef>> {
+): ReadonlySet<RealmRef> {
   if (typeof after !== 'number') return realms
-  return (await tx.objects.realmsMoved(realms, after, revision, pull.own ?? NONE)) ?? realms
+  return tx.objects.realmsMoved(realms, after, revision, pull.own ?? NONE) ?? realms
 }
 
 const NONE: ReadonlySet<number> = new Set()

@@ -4,10 +4,11 @@ import { IMPORTED_REALM_RULES } from '../rows/realm-rows'
 import type { Database, WriteTx } from '../store/store'
 import { SatchelError } from '../value/error'
 import { MINUTE } from '../value/time'
+import { atOnce, type Work } from '../value/work'
 import { type Candidates, hasCriteria } from './candidates'
 import { inOrderMade, isInOrder, withRightTimes } from './clock'
 import { executeAll } from './execute'
-import { createWrittenRows, type Push } from './execution'
+import { createWrittenRows, type Execution, type Push } from './execution'
 import { isRejection } from './judge'
 import { createReplays } from './kept'
 import type { Named, Rejection } from './named'
@@ -15,7 +16,7 @@ import { createNames } from './names'
 import { createRefusedRows, type RefusedRows } from './refused'
 import type { ClientTransaction } from './request'
 import { executePrepared, type Prepared, writePrepared } from './prepare'
-import { keysOf, reachOf } from './reach'
+import { reachOf } from './reach'
 import { executeInSteps } from './steps'
 import {
   type Progress,
@@ -23,9 +24,11 @@ import {
   beginExecution,
   beginPart,
   endPart,
+  inSteps,
   noteAll,
   placeOperations,
   rejectOnce,
+  writeLongUnit,
   writeUnit,
 } from './unit'
 import { uploadRows } from './upload'
@@ -41,11 +44,11 @@ export interface Pushed {
   readonly own: ReadonlySet<number>
 }
 
-/** How many keys the transactions of one unit name at the most, and how long it goes on, ms. */
-const UNIT_KEYS = 500
-const UNIT_MS = 8
-/** A transaction that names more may take longer than the time budget of a unit. */
-const LARGE = 1_000
+/** The size that the transactions of one unit have together at the most, and that of a longer one, which has a long unit. */
+const TOGETHER = 100
+const LONG = 500
+/** A row with rules takes about as long as so many others. */
+const RULED = 5
 
 /**
  * Executes the transactions of a request in order, each as a whole or not at all and each once
@@ -69,7 +72,7 @@ export async function pushTransactions(database: Database, given: Push): Promise
     isPruned: minuteOf(push.client.floor) === minuteOf(push.now),
   }
   const own = new Set<number>()
-  for (const unit of unitsOf(push.transactions)) {
+  for (const unit of unitsOf(push)) {
     const [first] = unit
     if (first?.isUpload === true) {
       await uploadRows(database, push, first, progress, own)
@@ -88,13 +91,9 @@ export async function pushTransactions(database: Database, given: Push): Promise
         if (isPlain(push, first)) addRevisions(own, part)
         continue
       }
-      let left = first === undefined || refusal === undefined ? unit : [{ ...first, refusal }]
-      while (left.length > 0) {
-        const { done, ...part } = await runUnit(database, push, left, progress, { candidates })
-        const executed = left.slice(0, done)
-        if (executed.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
-        left = left.slice(done)
-      }
+      const all = first === undefined || refusal === undefined ? unit : [{ ...first, refusal }]
+      const part = await runUnit(database, push, all, progress, { candidates })
+      if (all.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
     }
   }
   const { names, rejections, refused } = progress
@@ -144,16 +143,16 @@ function rulesOfTransactions(rulesByTable: RulesByTable): RulesByTable {
 }
 
 /** Consecutive transactions that are executed in one unit. */
-function unitsOf(transactions: readonly ClientTransaction[]): ClientTransaction[][] {
+function unitsOf(push: Push): ClientTransaction[][] {
   const units: ClientTransaction[][] = []
   let room = 0
-  for (const transaction of transactions) {
-    const size = keysOf(transaction)
+  for (const transaction of push.transactions) {
+    const size = sizeOf(push, transaction)
     // Candidates are looked up right before the unit of their criteria.
     const isAlone = transaction.isUpload || hasCriteria(transaction)
     if (isAlone || size > room) {
       units.push([transaction])
-      room = transaction.isUpload ? 0 : UNIT_KEYS - size
+      room = transaction.isUpload ? 0 : TOGETHER - size
     } else {
       units.at(-1)?.push(transaction)
       room -= size
@@ -162,40 +161,59 @@ function unitsOf(transactions: readonly ClientTransaction[]): ClientTransaction[
   return units
 }
 
+/** How many keys and changes of single rows a transaction has, and one. */
+function sizeOf({ rulesByTable }: Push, { operations }: ClientTransaction): number {
+  let size = 1
+  for (const { table, keys, action } of operations) {
+    size += keys.length * (rulesByTable.has(table) ? RULED : 1)
+    if (action.type === 'update') for (const changes of action.changes) size += changes.length
+  }
+  return size
+}
+
+/** True for a transaction that would keep others from the event loop if it were one step. */
+function isLong(
+  push: Push,
+  transaction: ClientTransaction,
+  { candidates, prepared }: Ahead,
+): boolean {
+  let size = sizeOf(push, transaction) + (prepared?.rows.length ?? 0)
+  for (const keys of candidates?.keysByCriteria.values() ?? []) size += keys.length
+  return size > LONG
+}
+
 /** Work that is done for the first transaction of a unit before the unit. */
 interface Ahead {
   readonly candidates?: Candidates | undefined
   readonly prepared?: Prepared | undefined
 }
 
-/** Executes transactions until the unit has taken long enough: `done` of them, at least one. */
+/** Executes transactions in one unit. */
 async function runUnit(
   database: Database,
   push: Push,
   unit: readonly ClientTransaction[],
   progress: Progress,
   ahead: Ahead,
-): Promise<Progress & { readonly done: number }> {
+): Promise<Progress> {
   const [first] = unit
   // A single transaction is the whole unit and needs no part of it.
   const isAlone = unit.length === 1
-  const isLarge = unit.some((transaction) => keysOf(transaction) > LARGE)
   const runAll = (refusal: SatchelError | undefined) =>
-    writeUnit(database, push, isLarge, async (tx) => {
+    writeUnit(database, push, (tx) => {
       const part = beginPart(progress)
-      const end = performance.now() + UNIT_MS
-      let done = 0
       for (const transaction of unit) {
-        if (done > 0 && performance.now() > end) break
         const own = transaction === first ? ahead : {}
-        if (refusal === undefined) await executeOnce(tx, push, transaction, own, part, isAlone)
-        else await rejectOnce(tx, push, transaction, part, refusal)
-        done += 1
+        if (refusal === undefined) executeOnce(tx, push, transaction, own, part, isAlone)
+        else rejectOnce(tx, push, transaction, part, refusal)
       }
-      if (!isSure(push)) await tx.syncClients.noteRejection(push.client.number)
-      return { ...part, done }
+      if (!isSure(push)) tx.syncClients.noteRejection(push.client.number)
+      return part
     })
-  const part = await runAll(undefined).catch((error: unknown) => {
+  const isInSteps = isAlone && first !== undefined && isLong(push, first, ahead)
+  const part = await (
+    isInSteps ? runLong(database, push, first, progress, ahead) : runAll(undefined)
+  ).catch((error: unknown) => {
     if (!isAlone || !isRejection(error)) throw error
     return runAll(error)
   })
@@ -203,53 +221,98 @@ async function runUnit(
   return part
 }
 
+/** Executes a long transaction in a unit of its own. */
+function runLong(
+  database: Database,
+  push: Push,
+  transaction: ClientTransaction,
+  progress: Progress,
+  ahead: Ahead,
+): Promise<Progress> {
+  return writeLongUnit(database, push, async (step) => {
+    const part = beginPart(progress)
+    const begun = await step((tx) => begin(tx, push, transaction, ahead, part))
+    if (begun !== undefined) {
+      await inSteps(step, begun.run, begun.work)
+      await step((tx) => end(tx, begun.run, transaction))
+    }
+    if (!isSure(push)) {
+      await step((tx) => tx.syncClients.noteRejection(push.client.number))
+    }
+    return part
+  })
+}
+
 /** Executes a transaction in a part of the unit, or as the unit, unless it was executed before. */
-async function executeOnce(
+function executeOnce(
   tx: WriteTx,
   push: Push,
   transaction: ClientTransaction,
-  { candidates, prepared }: Ahead,
+  ahead: Ahead,
   part: Progress,
   isAlone: boolean,
-): Promise<void> {
-  const { actor, client, now } = push
-  const { txid } = transaction
-  const applied = await tx.applied.find(actor.subject, txid)
-  if (applied !== undefined) {
-    const { rejection, revision, steps } = applied
-    if (steps !== null) throw isUnderway()
-    const isRejected = rejection !== null
-    if (isRejected) part.rejections.push({ txid, ...rejection })
-    noteAll(push, transaction, part.names, {
-      isRejected,
-      revision: isRejected ? undefined : revision,
-    })
-    await tx.syncClients.noteRejection(client.number)
-    return
-  }
+): void {
   const { floor } = part.clock
   const names = createNames()
   const written = createWrittenRows(part.written)
-  const work = async () => {
-    const access = await accessOf(tx, actor)
-    const run = beginExecution(tx, push, access, { ...part, names, written }, candidates)
-    if (prepared === undefined) {
-      await executeAll(run, await placeOperations(tx, push, transaction))
-    } else {
-      await writePrepared(run, prepared)
-    }
-    if (run.mayDelete) await tx.syncClients.noteRejection(client.number)
-    await tx.applied.put(actor.subject, txid, client.number, now)
+  const work = () => {
+    const begun = begin(tx, push, transaction, ahead, isAlone ? part : { ...part, names, written })
+    if (begun === undefined) return
+    atOnce(begun.work)
+    end(tx, begun.run, transaction)
   }
   try {
-    await (isAlone ? work() : tx.attempt(work))
+    if (isAlone) return work()
+    tx.attempt(work)
     part.names.append(names)
     part.written.append(written)
   } catch (error) {
     if (isAlone || !isRejection(error)) throw error
     part.clock.floor = floor
-    await rejectOnce(tx, push, transaction, part, error)
+    rejectOnce(tx, push, transaction, part, error)
   }
+}
+
+interface Begun {
+  readonly run: Execution
+  readonly work: Work
+}
+
+/** Begins a transaction; undefined when it was executed before, and its keys are noted. */
+function begin(
+  tx: WriteTx,
+  push: Push,
+  transaction: ClientTransaction,
+  { candidates, prepared }: Ahead,
+  part: Progress,
+): Begun | undefined {
+  const { actor, client } = push
+  const { txid } = transaction
+  const applied = tx.applied.find(actor.subject, txid)
+  if (applied === undefined) {
+    const run = beginExecution(tx, push, accessOf(tx, actor), part, candidates)
+    const work =
+      prepared === undefined
+        ? executeAll(run, placeOperations(tx, push, transaction))
+        : writePrepared(run, prepared)
+    return { run, work }
+  }
+  const { rejection, revision, steps } = applied
+  if (steps !== null) throw isUnderway()
+  const isRejected = rejection !== null
+  if (isRejected) part.rejections.push({ txid, ...rejection })
+  noteAll(push, transaction, part.names, {
+    isRejected,
+    revision: isRejected ? undefined : revision,
+  })
+  tx.syncClients.noteRejection(client.number)
+  return undefined
+}
+
+function end(tx: WriteTx, { push, mayDelete }: Execution, { txid }: ClientTransaction): void {
+  const { actor, client, now } = push
+  if (mayDelete) tx.syncClients.noteRejection(client.number)
+  tx.applied.put(actor.subject, txid, client.number, now)
 }
 
 function isUnderway(): SatchelError {

@@ -2,7 +2,6 @@ import { accessOf, mayRead } from '../access/access'
 import { birthOf, hasRun, noteRun, type Stamps } from '../object/stamps'
 import type { Writing } from '../object/writing'
 import type { RealmRef } from '../store/realms'
-import { andThen, type Awaitable } from '../store/records'
 import type { OperationPlace } from '../store/sync'
 import type { Table } from '../store/tables'
 import { parseStored, type WireObject } from '../value/value'
@@ -11,8 +10,8 @@ import { satisfies } from './criteria'
 import { type Execution, noteGone, writingOf } from './execution'
 import { isRejection, judgePut, judgeRemoval } from './judge'
 import { type KeptOperation, keptOperations, type Place, stepsToApply } from './kept'
-import { withoutKey } from './merge'
-import { copyOf, mergeInTurns } from './operations'
+import { mergeChanges, withoutKey } from './merge'
+import { copyOf } from './operations'
 import type { Row } from './overlay'
 
 /**
@@ -21,23 +20,21 @@ import type { Row } from './overlay'
  * order, under the rights of their actors, and into whatever realm they move it. What the row got later
  * than an operation stands. True when one of them changed it.
  */
-export function replay(run: Execution, row: Row): Awaitable<boolean> {
+export function replay(run: Execution, row: Row): boolean {
   const { base, table } = row
   const { tx, replays } = run
   if (base === undefined || replays.steps <= 0 || tx.criteriaOps.newest() <= base) return false
-  return andThen(firstPlaceOf(run, row), (place) =>
-    andThen(operationsIn(run, table, place, base), (operations) =>
-      operations.length === 0 ? false : applyAll(run, row, base, { place, operations }),
-    ),
-  )
+  const place = firstPlaceOf(run, row)
+  const operations = operationsIn(run, table, place, base)
+  return operations.length > 0 && applyAll(run, row, base, { place, operations })
 }
 
-async function applyAll(
+function applyAll(
   run: Execution,
   row: Row,
   base: number,
   begun: { readonly place: Place; readonly operations: readonly KeptOperation[] },
-): Promise<boolean> {
+): boolean {
   const { table, key, before } = row
   const { replays } = run
   const multiOf = multiOfIn(table)
@@ -55,19 +52,17 @@ async function applyAll(
     const isOwn = operation.kept.client === run.push.client.number
     if (isOwn && (!isChanged || satisfies(criteria, sent, key, multiOf))) continue
     const wasThere = earlier !== undefined && satisfies(criteria, earlier, key, multiOf)
-    if (wasThere && (await couldRead(run, row, operation))) continue
+    if (wasThere && couldRead(run, row, operation)) continue
     if (isOlder(operation, row.state.stamps)) continue
     replays.steps -= stepsToApply(operation)
-    if (!(await applyKept(run, row, operation, place))) continue
+    if (!applyKept(run, row, operation, place)) continue
     isChanged = true
-    const next = await placeOf(run, row)
+    const next = placeOf(run, row)
     if (next.id === place.id) continue
     // Later operations are those that concern its new realm.
     place = next
     const { kept } = operation
-    operations = (await operationsIn(run, table, place, base)).filter((other) =>
-      isAfter(other.kept, kept),
-    )
+    operations = operationsIn(run, table, place, base).filter((other) => isAfter(other.kept, kept))
     at = -1
   }
   return isChanged
@@ -86,31 +81,27 @@ function isOlder({ kept }: KeptOperation, { rest: [time, , client] }: Stamps): b
 }
 
 /** The operation reached the row in its former realm, when it was executed. */
-async function couldRead({ tx }: Execution, row: Row, { actor }: KeptOperation): Promise<boolean> {
+function couldRead({ tx }: Execution, row: Row, { actor }: KeptOperation): boolean {
   const { before, table, key } = row
-  return (
-    before !== undefined && mayRead(await accessOf(tx, actor), table.name, before.realm, () => key)
-  )
+  return before !== undefined && mayRead(accessOf(tx, actor), table.name, before.realm, () => key)
 }
 
-function firstPlaceOf(run: Execution, row: Row): Awaitable<Place> {
+function firstPlaceOf(run: Execution, row: Row): Place {
   const { realms } = run.access
-  return andThen(placeOf(run, row), ({ id, realm }) => {
-    const isLost = realm !== undefined && !realms.has(realm)
-    return { id, realm: isLost ? undefined : realm }
-  })
+  const { id, realm } = placeOf(run, row)
+  const isLost = realm !== undefined && !realms.has(realm)
+  return { id, realm: isLost ? undefined : realm }
 }
 
 /** The place that the row names, or keeps; without either it is private. */
-function placeOf({ tx, push }: Execution, { state, before }: Row): Awaitable<Place> {
+function placeOf({ tx, push }: Execution, { state, before }: Row): Place {
   const named = state.kind === 'row' ? state.object['realmId'] : undefined
   if (typeof named !== 'string' && before !== undefined) {
-    return andThen(tx.realms.findByRef(before.realm), (found) => {
-      return { id: found?.id ?? '', realm: found?.ref }
-    })
+    const found = tx.realms.findByRef(before.realm)
+    return { id: found?.id ?? '', realm: found?.ref }
   }
   const id = typeof named === 'string' ? named : push.actor.subject
-  return andThen(tx.realms.find(id), (found) => ({ id, realm: found?.ref }))
+  return { id, realm: tx.realms.find(id)?.ref }
 }
 
 function operationsIn(
@@ -118,20 +109,20 @@ function operationsIn(
   table: Table,
   place: Place,
   base: number,
-): Awaitable<readonly KeptOperation[]> {
+): readonly KeptOperation[] {
   return keptOperations(tx, replays, table, { place, base, subject: push.actor.subject })
 }
 
-async function applyKept(
+function applyKept(
   run: Execution,
   row: Row,
   { kept, change, actor }: KeptOperation,
   { realm }: Place,
-): Promise<boolean> {
+): boolean {
   const { table, state } = row
   if (state.kind !== 'row') return false
   const { revision } = run
-  const access = await accessOf(run.tx, actor)
+  const access = accessOf(run.tx, actor)
   if (realm !== undefined && !mayRead(access, table.name, realm, () => row.key)) return false
   const writing: Writing = {
     ...writingOf(run, table),
@@ -144,7 +135,7 @@ async function applyKept(
   const stored = realm === undefined ? undefined : storedAs(row, state.object, realm)
   try {
     if (kept.kind === 'delete') {
-      if (stored !== undefined) await judgeRemoval(writing, stored)
+      if (stored !== undefined) judgeRemoval(writing, stored)
       row.state = { kind: 'dead', revision, client: kept.client, entered: birthOf(state.stamps) }
       if (kept.client === run.push.client.number) noteGone(run, row)
       return true
@@ -157,10 +148,10 @@ async function applyKept(
     const own = { includes: () => false }
     const { ts, client } = kept
     const origin = { ts, base: kept.base ?? undefined, own, client, revision, isByCriteria: true }
-    await mergeInTurns(run, copy, changes, origin)
+    mergeChanges(copy, changes, origin)
     if (change.some(({ kind }) => kind === 'modify')) noteRun(copy.stamps, kept)
     if (stored !== undefined) {
-      await judgePut(writing, { ...row, isTaken: false }, copy.object, stored)
+      judgePut(writing, { ...row, isTaken: false }, copy.object, stored)
     }
     row.state = copy
     row.isShared = false

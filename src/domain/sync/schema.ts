@@ -12,17 +12,20 @@ import type { DeclaredTable, SyncRequest } from './request'
  * True when a request of a logged-in client declares tables or keys that are to be learned. Throws as
  * `learnSchema`, except for impossible names and too many tables.
  */
-export async function hasSchemaNews(
+export function hasSchemaNews(
   tx: ReadTx,
   actor: Actor,
   request: SyncRequest,
   now: number,
-): Promise<boolean> {
-  await requireWriter(tx, actor, now)
-  if (!(await tx.tables.isSealed())) return (await newsIn(tx, request)).length > 0
-  await requireKnownTables(tx, request)
+): boolean {
+  requireWriter(tx, actor, now)
+  if (!tx.tables.isSealed()) return newsIn(tx, request).length > 0
+  requireKnownTables(tx, request)
   return false
 }
+
+/** Tables that are learned before others get a turn. */
+const LEARNED = 20
 
 /**
  * Learns tables and their keys from a logged-in client (protocol.md §10.1); a sealed schema stays as
@@ -35,24 +38,29 @@ export async function learnSchema(
   request: SyncRequest,
   now: number,
 ): Promise<void> {
-  await database.write(async (tx) => {
-    if (!(await hasSchemaNews(tx, actor, request, now))) return
-    const news = await newsIn(tx, request)
-    await requireRoomFor(
-      tx,
-      news.map(([name]) => name),
-    )
-    for (const [name, declared] of news) {
-      await learn(tx, name, declared)
-      await tx.breathe()
+  await database.writeSteps(async (step) => {
+    const news = await step((tx) => {
+      if (!hasSchemaNews(tx, actor, request, now)) return []
+      const found = newsIn(tx, request)
+      requireRoomFor(
+        tx,
+        found.map(([name]) => name),
+      )
+      return found
+    })
+    for (let from = 0; from < news.length; from += LEARNED) {
+      const some = news.slice(from, from + LEARNED)
+      await step((tx) => {
+        for (const [name, declared] of some) learn(tx, name, declared)
+      })
     }
   })
 }
 
-async function requireKnownTables(tx: ReadTx, { transactions }: SyncRequest): Promise<void> {
+function requireKnownTables(tx: ReadTx, { transactions }: SyncRequest): void {
   for (const { operations } of transactions) {
     for (const { table } of operations) {
-      if ((await tx.tables.find(table)) !== undefined) continue
+      if (tx.tables.find(table) !== undefined) continue
       const sentence = `The schema is sealed and has no table ${quoted(table)}: nothing of this request was stored`
       throw new SatchelError('UNPROCESSABLE', sentence, { cause: new Error(sentence) })
     }
@@ -60,13 +68,10 @@ async function requireKnownTables(tx: ReadTx, { transactions }: SyncRequest): Pr
 }
 
 /** The synced tables that are new, or whose key was not known. */
-async function newsIn(
-  tx: ReadTx,
-  request: SyncRequest,
-): Promise<(readonly [string, DeclaredTable])[]> {
+function newsIn(tx: ReadTx, request: SyncRequest): (readonly [string, DeclaredTable])[] {
   const news: (readonly [string, DeclaredTable])[] = []
   for (const [name, declared] of request.tables) {
-    const table = await tx.tables.find(name)
+    const table = tx.tables.find(name)
     if (!declared.isMarked || (table !== undefined && table.primaryKey !== null)) continue
     const primaryKey = declared.primaryKey ?? shownKey(name, request)
     const shown = { ...declared, primaryKey }
@@ -137,9 +142,9 @@ function declaredKey(candidates: readonly (readonly string[])[] | undefined): st
 /** Every object has these, and its key may be equal to one of them. */
 const PLACES: ReadonlySet<string> = new Set(['realmId', 'owner'])
 
-async function learn(tx: WriteTx, name: string, declared: DeclaredTable): Promise<void> {
+function learn(tx: WriteTx, name: string, declared: DeclaredTable): void {
   requireTableName(name)
-  const existing = await tx.tables.find(name)
+  const existing = tx.tables.find(name)
   const generated = existing?.generated === true || declared.generated
   const key = keyOf(name, { ...declared, generated })
   const declaration: TableDeclaration = {
@@ -147,12 +152,12 @@ async function learn(tx: WriteTx, name: string, declared: DeclaredTable): Promis
     primaryKey: key?.primaryKey ?? null,
     compound: key?.compound ?? false,
     generated,
-    idPrefix: existing?.idPrefix || (generated ? await prefixFor(tx, name, declared) : ''),
+    idPrefix: existing?.idPrefix || (generated ? prefixFor(tx, name, declared) : ''),
     stores: key === undefined ? '' : formatStores(key),
     hidden: existing?.hidden ?? false,
     indexes: existing?.indexes ?? [],
   }
-  await tx.tables.put(declaration)
+  tx.tables.put(declaration)
 }
 
 /** The key as the client declares it; undefined in its first session, and when it is malformed. */
@@ -167,8 +172,8 @@ function keyOf(name: string, { primaryKey, generated }: DeclaredTable) {
 }
 
 /** The prefix of the client's own ids, unless another table has it. */
-async function prefixFor(tx: WriteTx, name: string, { idPrefix }: DeclaredTable): Promise<string> {
-  const taken = new Set((await tx.tables.list()).map((table) => table.idPrefix))
+function prefixFor(tx: WriteTx, name: string, { idPrefix }: DeclaredTable): string {
+  const taken = new Set(tx.tables.list().map((table) => table.idPrefix))
   const isFree = idPrefix !== undefined && isIdPrefix(idPrefix) && !taken.has(idPrefix)
   return isFree ? idPrefix : idPrefixFor(name, taken)
 }

@@ -15,10 +15,10 @@ export interface Sight {
   readonly visibility: Visibility
 }
 
-export async function sightOf(tx: ReadTx, plan: Plan): Promise<Sight> {
+export function sightOf(tx: ReadTx, plan: Plan): Sight {
   const { actor } = plan.pull
-  await requireStanding(tx, actor)
-  const visibility = await visibilityOf(tx, actor)
+  requireStanding(tx, actor)
+  const visibility = visibilityOf(tx, actor)
   const { realmRefs } = visibility
   const listed = plan.fresh.size === 0 ? plan.known : plan.known.union(plan.fresh)
   return {
@@ -34,12 +34,7 @@ function isSeen({ plan, realms, visibility }: Sight, table: string, object: Time
 }
 
 /** Adds a change of a listed realm, unless the client has it already or gets it otherwise. */
-export async function addSeen(
-  tx: ReadTx,
-  sight: Sight,
-  operations: Operations,
-  change: Change,
-): Promise<void> {
+export function addSeen(tx: ReadTx, sight: Sight, operations: Operations, change: Change): void {
   const { plan } = sight
   const { table: name, key, revision, object } = change
   if (change.isDamaged === true) plan.leaveOut(name, key)
@@ -47,10 +42,10 @@ export async function addSeen(
   const named = plan.pull.named.get(name)?.get(key)
   if (named !== undefined && isPending(named) && revision <= plan.revision) return
   if (object === null) {
-    if (isPersonal(name, change.realm) && !(await wasOwn(tx, plan.pull.actor, key))) return
+    if (isPersonal(name, change.realm) && !wasOwn(tx, plan.pull.actor, key)) return
     if (named?.revision === revision && !isPending(named)) return
     const table = plan.tables.get(name)
-    const current = table && (await tx.objects.findTimed(table, [key])).get(key)
+    const current = table && tx.objects.findTimed(table, [key]).get(key)
     if (current?.isDamaged === true) return plan.leaveOut(name, key)
     // It moved within what the client sees, or was made again: then its row is sent.
     if (current === undefined || !isSeen(sight, name, current)) operations.delete(name, key)
@@ -59,14 +54,14 @@ export async function addSeen(
   if (!isSeen(sight, name, object)) {
     const isKnown = sight.realms.has(object.realm) && object.entered <= plan.base
     // Of a realm whose content they see, users lack only rows of `members`.
-    if (isKnown && (await wasOwn(tx, plan.pull.actor, key))) operations.delete(name, key)
+    if (isKnown && wasOwn(tx, plan.pull.actor, key)) operations.delete(name, key)
     return
   }
   const isOwn = named?.revision === revision && !isPending(named)
   if (isUnknown(plan, name, object)) {
     // Of a realm that it did not have, the client has the rows that it made.
     const isMade = isOwn && object.entered === revision
-    const isKept = isMade && (await isStillKept(tx, sight, object.realm, named))
+    const isKept = isMade && isStillKept(tx, sight, object.realm, named)
     if (!isKept) upsertNew(plan, operations, name, object)
   } else if (named === undefined) addChange(operations, change, plan.base)
   else if (!isOwn) addNamedRow(operations, name, object, named)
@@ -76,17 +71,17 @@ export async function addSeen(
  * False for a row that the client may have dropped since it made it: an answer after that left out the
  * realm, which was another one then.
  */
-async function isStillKept(
+function isStillKept(
   tx: ReadTx,
   { plan: { pull, base }, visibility }: Sight,
   realm: RealmRef,
   named: NamedKey,
-): Promise<boolean> {
+): boolean {
   if (pull.request.lastPull === undefined) return true
   if (named.base !== undefined && named.base >= base) return true
   // Every client lists the private realm of its user, before it has its first object.
   if (realm === visibility.refs.get(pull.actor.subject ?? '')) return false
-  return (await tx.realms.bornAt(realm)) > base
+  return tx.realms.bornAt(realm) > base
 }
 
 /** True when the client had no rows of this realm or table, or when the row may be its own only now. */
@@ -105,20 +100,20 @@ function upsertNew(
 }
 
 /** The operations that restore or correct the rows of the next pending keys. */
-export async function pendingRows(
+export function pendingRows(
   tx: ReadTx,
   plan: Plan,
   start: number,
-): Promise<{ readonly entries: string; readonly next: number | undefined }> {
+): { readonly entries: string; readonly next: number | undefined } {
   const { pending } = plan
   if (pending.length === 0) return { entries: '', next: undefined }
-  const sight = await sightOf(tx, plan)
+  const sight = sightOf(tx, plan)
   const operations = createOperations()
   let at = start
   while (at < pending.length && at < start + CHUNK.rows && operations.size < plan.chunk.bytes) {
     const { table: name, key, named, isMoved } = pending[at]!
-    const table = await tx.tables.find(name)
-    const found = table && (await tx.objects.findTimed(table, [key])).get(key)
+    const table = tx.tables.find(name)
+    const found = table && tx.objects.findTimed(table, [key]).get(key)
     if (found?.isDamaged === true) plan.leaveOut(name, key)
     else if (found === undefined || !isSeen(sight, name, found)) operations.delete(name, key)
     else if (isUnknown(plan, name, found) && !isMoved) upsertNew(plan, operations, name, found)
@@ -129,50 +124,41 @@ export async function pendingRows(
 }
 
 /** Adds the rows of listed invitations: that of the realm, and the actor's own in `members`. */
-export async function addInvitations(
-  tx: ReadTx,
-  sight: Sight,
-  operations: Operations,
-): Promise<void> {
+export function addInvitations(tx: ReadTx, sight: Sight, operations: Operations): void {
   const { plan, visibility } = sight
   for (const id of plan.inviteRealms) {
     const realm = visibility.refs.get(id)
     const members = realm === undefined ? undefined : visibility.invitations.get(realm)
     if (realm === undefined || members === undefined) continue
     const isKnown = !plan.newInvitations.has(realm) && !plan.formerRealms.has(realm)
-    if (isKnown) await dropWithdrawn(tx, sight, operations, realm)
+    if (isKnown) dropWithdrawn(tx, sight, operations, realm)
     const keys = [['realms', [id]] as const, ['members', [...members]] as const]
     for (const [name, own] of keys) {
       const table = plan.tables.get(name)
       if (table === undefined) continue
-      for (const object of (await tx.objects.findTimed(table, own)).values()) {
+      for (const object of tx.objects.findTimed(table, own).values()) {
         const { key, revision, isDamaged } = object
         const change = { table: name, key, realm, revision, object }
         const isNew = plan.newInvitations.has(realm) || (revision > plan.base && name === 'members')
         // A row that may be the user's own only now is sent whole.
         if (isDamaged === true) plan.leaveOut(name, key)
         else if (isNew) operations.upsert(name, key, object.value)
-        else if (revision > plan.base) await addSeen(tx, sight, operations, change)
+        else if (revision > plan.base) addSeen(tx, sight, operations, change)
       }
     }
   }
 }
 
 /** Removes rows of `members` that invited the actor before, to a realm to which others still do. */
-async function dropWithdrawn(
-  tx: ReadTx,
-  sight: Sight,
-  operations: Operations,
-  realm: RealmRef,
-): Promise<void> {
+function dropWithdrawn(tx: ReadTx, sight: Sight, operations: Operations, realm: RealmRef): void {
   const { plan } = sight
   const table = plan.tables.get('members')
   if (table === undefined) return
-  const revision = await tx.revision()
+  const revision = tx.revision()
   let after: number | ChangePosition | undefined = plan.base
   while (after !== undefined) {
     const from: number | ChangePosition = after
-    const { changes, next } = await tx.objects.changes(
+    const { changes, next } = tx.objects.changes(
       new Set([realm]),
       from,
       revision,
@@ -181,8 +167,8 @@ async function dropWithdrawn(
     )
     const left = changes.filter(({ object }) => object === null || object.entered <= plan.base)
     const keys: string[] = []
-    for (const { key } of left) if (await wasOwn(tx, plan.pull.actor, key)) keys.push(key)
-    const current = await tx.objects.findTimed(table, keys)
+    for (const { key } of left) if (wasOwn(tx, plan.pull.actor, key)) keys.push(key)
+    const current = tx.objects.findTimed(table, keys)
     for (const key of keys) {
       const row = current.get(key)
       const isKept = row !== undefined && (row.isDamaged === true || isSeen(sight, 'members', row))
@@ -196,30 +182,20 @@ async function dropWithdrawn(
  * Removes what the client keeps of a realm that became an invitation: the rows of `members` and
  * `roles` (protocol.md §4.7), of which the actor sees its own only.
  */
-export async function dropFormerRows(
-  tx: ReadTx,
-  sight: Sight,
-  operations: Operations,
-): Promise<void> {
+export function dropFormerRows(tx: ReadTx, sight: Sight, operations: Operations): void {
   const { plan } = sight
   if (plan.formerRealms.size === 0) return
   const tables = new Set(FORMER_TABLES.filter((name) => plan.tables.has(name)))
-  const revision = await tx.revision()
+  const revision = tx.revision()
   let after: number | ChangePosition | undefined = 0
   while (after !== undefined) {
     const from: number | ChangePosition = after
-    const { changes, next } = await tx.objects.changes(
-      plan.formerRealms,
-      from,
-      revision,
-      CHUNK,
-      tables,
-    )
+    const { changes, next } = tx.objects.changes(plan.formerRealms, from, revision, CHUNK, tables)
     for (const { table: name, key, object } of changes) {
       const table = plan.tables.get(name)
       if (object !== null && object.entered > plan.base) continue
       // It may have moved to another realm that the actor sees.
-      const moved = object === null && table ? await tx.objects.findTimed(table, [key]) : undefined
+      const moved = object === null && table ? tx.objects.findTimed(table, [key]) : undefined
       const row = object ?? moved?.get(key)
       const isKept = row !== undefined && (row.isDamaged === true || isSeen(sight, name, row))
       if (!isKept) operations.delete(name, key)

@@ -1,6 +1,6 @@
 import { accessOf } from '../access/access'
 import { requireWriter } from '../access/actor'
-import type { Database, ReadTx, WriteTx } from '../store/store'
+import type { Database, ReadTx, Step, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { type Candidates, changedKeys, criteriaOf } from './candidates'
@@ -18,14 +18,17 @@ import {
   beginExecution,
   beginPart,
   endPart,
+  inSteps,
   findTables,
   noteAll,
   type Progress,
   reject,
   rejectOnce,
+  writeLongUnit,
   writeUnit,
 } from './unit'
 import { storedKey } from './wire-key'
+import { atOnce, type Work } from '../value/work'
 
 /** Rows of a step, and of one with rules: others wait for little more than one. */
 const STEP_ROWS = 1_000
@@ -90,17 +93,17 @@ export async function executeInSteps(
   if (!isBegun) {
     const refusal = await judgeAll(database, push, plan, progress)
     if (refusal !== undefined) {
-      const part = await writeUnit(database, push, false, async (tx) => {
+      const part = await writeUnit(database, push, (tx) => {
         const ending = beginPart(progress)
-        await rejectOnce(tx, push, transaction, ending, refusal)
+        rejectOnce(tx, push, transaction, ending, refusal)
         return ending
       })
       return endPart(progress, part)
     }
-    const begun = await writeUnit(database, push, false, async (tx) => {
+    const begun = await writeLongUnit(database, push, async (step) => {
       const beginning = beginPart(progress)
-      const known = await tx.applied.find(push.actor.subject, transaction.txid)
-      if (known === undefined) await plan.begin?.(tx, beginning)
+      const known = await step((tx) => tx.applied.find(push.actor.subject, transaction.txid))
+      if (known === undefined) await plan.begin?.(step, beginning)
       return beginning
     })
     endPart(progress, begun)
@@ -108,8 +111,8 @@ export async function executeInSteps(
   const refusals: SatchelError[] = []
   let expected = 0
   for (let isOver = false; !isOver;) {
-    const part = await writeUnit(database, push, false, (tx) =>
-      executeStep(tx, push, { transaction, plan, expected, isSure }, beginPart(progress)),
+    const part = await writeLongUnit(database, push, (step) =>
+      executeStep(step, push, { transaction, plan, expected, isSure }, beginPart(progress)),
     )
     endPart(progress, part)
     if (plan.isPlain) addRevisions(own, part)
@@ -132,14 +135,14 @@ interface Plan {
   /** The number of steps that are judged, known without the database. */
   readonly count: number
   /** A step as it is judged, before any is executed. */
-  judged(tx: ReadTx, step: number): Promise<Step>
+  judged(tx: ReadTx, step: number): RowStep
   /** Prepares the steps in the first unit. */
-  begin?(tx: WriteTx, part: Progress): Promise<void>
+  begin?(step: Step, part: Progress): Promise<void>
   /** A step as it is executed; undefined after the last one. */
-  executed(tx: ReadTx, step: number): Promise<Step | undefined>
+  executed(tx: ReadTx, step: number): RowStep | undefined
 }
 
-interface Step {
+interface RowStep {
   readonly table: Table
   readonly placed: readonly PlacedOperation[]
   readonly candidates: Candidates | undefined
@@ -153,17 +156,17 @@ function sizeOf({ rulesByTable }: Push, { operations }: ClientTransaction): numb
 function namedSteps(push: Push, transaction: ClientTransaction): Plan {
   const size = sizeOf(push, transaction)
   const parts = partsOf(transaction, size)
-  const at = async (tx: ReadTx, step: number) => {
+  const at = (tx: ReadTx, step: number) => {
     const operations = parts[step]
     if (operations === undefined) return undefined
-    const found = await findTables(tx, push, { ...transaction, operations })
+    const found = findTables(tx, push, { ...transaction, operations })
     const placed = found.map(({ operation, table }) => placedIn(table, operation))
     return { table: found[0]!.table, placed, candidates: undefined }
   }
   return {
     isPlain: size === STEP_ROWS,
     count: parts.length,
-    judged: async (tx, step) => (await at(tx, step))!,
+    judged: (tx, step) => at(tx, step)!,
     executed: at,
   }
 }
@@ -226,8 +229,8 @@ function reachedSteps(push: Push, transaction: ClientTransaction, candidates: Ca
   if (criteria === undefined) throw new Error('the operation has criteria')
   let wires: ReadonlyMap<string, string> | undefined
 
-  async function tableIn(tx: ReadTx): Promise<Table> {
-    const [found] = await findTables(tx, push, { ...transaction, operations: [operation!] })
+  function tableIn(tx: ReadTx): Table {
+    const [found] = findTables(tx, push, { ...transaction, operations: [operation!] })
     return found!.table
   }
 
@@ -237,12 +240,12 @@ function reachedSteps(push: Push, transaction: ClientTransaction, candidates: Ca
     return (wires ??= new Map(keys().map((key) => [storedKey(table, key), key])))
   }
 
-  async function stepOf(tx: ReadTx, keys: readonly string[]): Promise<Step> {
-    const table = await tableIn(tx)
+  function stepOf(tx: ReadTx, keys: readonly string[]): RowStep {
+    const table = tableIn(tx)
     const named = wiresIn(table)
     const own = keys.filter((key) => named.has(key))
     const wire = own.map((key) => named.get(key) ?? key)
-    const revision = await tx.revision()
+    const revision = tx.revision()
     return {
       table,
       placed: [{ operation: { ...operation!, keys: wire }, table, keys: own }],
@@ -256,22 +259,23 @@ function reachedSteps(push: Push, transaction: ClientTransaction, candidates: Ca
     isPlain: false,
     count: Math.ceil(reached.length / size),
     judged: (tx, step) => stepOf(tx, reached.slice(step * size, (step + 1) * size)),
-    async begin(tx, part) {
-      const table = await tableIn(tx)
-      const run = beginExecution(tx, push, await accessOf(tx, actor), part)
-      // Rows that arrive from now on are changed when they do.
-      await keepOperation(run, { operation, table, keys: [] })
-      const changed = await changedKeys(tx, actor, table, candidates.revision)
-      const keys = [...new Set([...reached, ...changed, ...wiresIn(table).keys()])]
+    async begin(step, part) {
+      const keys = await step((tx) => {
+        const table = tableIn(tx)
+        const run = beginExecution(tx, push, accessOf(tx, actor), part)
+        // Rows that arrive from now on are changed when they do.
+        keepOperation(run, { operation, table, keys: [] })
+        const changed = changedKeys(tx, actor, table, candidates.revision)
+        return [...new Set([...reached, ...changed, ...wiresIn(table).keys()])]
+      })
       for (let start = 0; start < keys.length; start += size) {
         const some = keys.slice(start, start + size)
-        await tx.applied.putKeys(actor.subject, txid, start / size, some)
-        await tx.breathe()
+        await step((tx) => tx.applied.putKeys(actor.subject, txid, start / size, some))
       }
-      await tx.applied.putSteps(actor.subject, txid, client.number, now, 0)
+      await step((tx) => tx.applied.putSteps(actor.subject, txid, client.number, now, 0))
     },
-    async executed(tx, step) {
-      const keys = await tx.applied.keysOf(actor.subject, txid, step)
+    executed(tx, step) {
+      const keys = tx.applied.keysOf(actor.subject, txid, step)
       return keys && stepOf(tx, keys)
     },
   }
@@ -287,23 +291,22 @@ async function judgeAll(
   plan: Plan,
   progress: Progress,
 ): Promise<SatchelError | undefined> {
-  const { signal } = push
-  const judgeStep = async (tx: WriteTx, step: number) => {
-    await requireWriter(tx, push.actor, push.now)
-    const { table, placed, candidates } = await plan.judged(tx, step)
-    const part = beginPart(progress)
-    const run = beginExecution(tx, push, await accessOf(tx, push.actor), part, candidates)
-    if (table.builtIn) {
-      await executeAll(run, placed)
-    } else {
-      await applyAll(run, placed)
-      await judgePlain(run, table, touchedIn(run, table))
-    }
+  const { signal, actor, now } = push
+  const options = signal === undefined ? {} : { signal }
+  const judgeStep = async (step: Step, at: number) => {
+    const { run, work } = await step((tx) => {
+      requireWriter(tx, actor, now)
+      const { table, placed, candidates } = plan.judged(tx, at)
+      const part = beginPart(progress)
+      const begun = beginExecution(tx, push, accessOf(tx, actor), part, candidates)
+      return { run: begun, work: judging(begun, table, placed) }
+    })
+    await inSteps(step, run, work)
     throw JUDGED
   }
   for (let step = 0; step < plan.count; step += 1) {
     try {
-      await database.write((tx) => judgeStep(tx, step), signal === undefined ? {} : { signal })
+      await database.writeSteps((steps) => judgeStep(steps, step), options)
     } catch (error) {
       if (error === JUDGED) continue
       if (!isRejection(error)) throw error
@@ -313,8 +316,14 @@ async function judgeAll(
   return undefined
 }
 
-async function applyAll(run: Execution, placed: readonly PlacedOperation[]): Promise<void> {
-  for (const operation of placed) await applyOperation(run, operation)
+function* judging(run: Execution, table: Table, placed: readonly PlacedOperation[]): Work {
+  if (table.builtIn) return yield* executeAll(run, placed)
+  yield* applyAll(run, placed)
+  yield* judgePlain(run, table, touchedIn(run, table))
+}
+
+function* applyAll(run: Execution, placed: readonly PlacedOperation[]): Work {
+  for (const operation of placed) yield* applyOperation(run, operation)
 }
 
 function touchedIn({ overlay }: Execution, table: Table): readonly Row[] {
@@ -338,68 +347,83 @@ interface Stepped extends Progress {
 
 /** Executes the next step that is left, or ends the transaction. */
 async function executeStep(
-  tx: WriteTx,
+  step: Step,
   push: Push,
-  { transaction, plan, expected, isSure }: Underway,
+  underway: Underway,
   part: Progress,
 ): Promise<Stepped> {
-  const { actor, client, now } = push
-  const { subject } = actor
-  const { txid } = transaction
-  const applied = await tx.applied.find(subject, txid)
-  const at = applied?.steps ?? 0
-  if (at > expected || applied?.steps === null) await tx.syncClients.noteRejection(client.number)
-  if (applied?.steps === null) return { ...part, step: Infinity, isOver: true, refusals: [] }
-  const step = await plan.executed(tx, at)
-  if (step === undefined) {
-    if (!isSure) await tx.syncClients.noteRejection(client.number)
-    await tx.applied.removeKeys(subject, txid)
-    await tx.applied.put(subject, txid, client.number, now)
-    return { ...part, step: at, isOver: true, refusals: [] }
-  }
-  const refusals = step.table.builtIn
-    ? await executeRuled(tx, push, step, part)
-    : await executePlain(tx, push, step, part)
+  const next = await step((tx) => nextStep(tx, push, underway))
+  const { at, rows } = next
+  if (rows === undefined) return { ...part, step: at, isOver: true, refusals: [] }
+  const refusals = rows.table.builtIn
+    ? await step((tx) => executeRuled(tx, push, rows, part))
+    : await executePlain(step, push, rows, part)
+  const { transaction } = underway
   for (const refusal of refusals) addRefused(part.refused, transaction, refusal)
-  if (refusals.length > 0) await tx.syncClients.noteRejection(client.number)
-  await tx.applied.putSteps(subject, txid, client.number, now, at + 1)
+  const { actor, client, now } = push
+  await step((tx) => {
+    if (refusals.length > 0) tx.syncClients.noteRejection(client.number)
+    tx.applied.putSteps(actor.subject, transaction.txid, client.number, now, at + 1)
+  })
   return { ...part, step: at, isOver: false, refusals }
 }
 
-async function executePlain(
+/** The step that is left, by its number; without rows the transaction is over, now or since before. */
+function nextStep(
   tx: WriteTx,
+  { actor: { subject }, client, now }: Push,
+  { transaction: { txid }, plan, expected, isSure }: Underway,
+): { readonly at: number; readonly rows: RowStep | undefined } {
+  const applied = tx.applied.find(subject, txid)
+  const at = applied?.steps ?? 0
+  if (at > expected || applied?.steps === null) tx.syncClients.noteRejection(client.number)
+  if (applied?.steps === null) return { at: Infinity, rows: undefined }
+  const rows = plan.executed(tx, at)
+  if (rows === undefined) {
+    if (!isSure) tx.syncClients.noteRejection(client.number)
+    tx.applied.removeKeys(subject, txid)
+    tx.applied.put(subject, txid, client.number, now)
+  }
+  return { at, rows }
+}
+
+async function executePlain(
+  step: Step,
   push: Push,
-  { table, placed, candidates }: Step,
+  { table, placed, candidates }: RowStep,
   part: Progress,
 ): Promise<readonly SatchelError[]> {
   const refusals: SatchelError[] = []
-  const run = beginExecution(tx, push, await accessOf(tx, push.actor), part, candidates)
-  await applyAll(run, placed)
-  await writePlain(run, table, touchedIn(run, table), (row, refusal) => {
+  const run = await step((tx) =>
+    beginExecution(tx, push, accessOf(tx, push.actor), part, candidates),
+  )
+  await inSteps(step, run, applyAll(run, placed))
+  const refused = (row: Row, refusal: SatchelError) => {
     refusals.push(refusal)
     noteRefused(run, placed, row)
-  })
-  if (run.mayDelete) await tx.syncClients.noteRejection(push.client.number)
+  }
+  await inSteps(step, run, writePlain(run, table, touchedIn(run, table), refused))
+  if (run.mayDelete) await step((tx) => tx.syncClients.noteRejection(push.client.number))
   return refusals
 }
 
 /** Rows with rules are judged together: all rows of the step are written, or none is. */
-async function executeRuled(
+function executeRuled(
   tx: WriteTx,
   push: Push,
-  { placed, candidates }: Step,
+  { placed, candidates }: RowStep,
   part: Progress,
-): Promise<readonly SatchelError[]> {
+): readonly SatchelError[] {
   const { clock } = part
   const { floor } = clock
   const names = createNames()
   const written = createWrittenRows(part.written)
   try {
-    await tx.attempt(async () => {
-      const access = await accessOf(tx, push.actor)
+    tx.attempt(() => {
+      const access = accessOf(tx, push.actor)
       const run = beginExecution(tx, push, access, { ...part, names, written }, candidates)
-      await executeAll(run, placed)
-      if (run.mayDelete) await tx.syncClients.noteRejection(push.client.number)
+      atOnce(executeAll(run, placed))
+      if (run.mayDelete) tx.syncClients.noteRejection(push.client.number)
     })
     part.names.append(names)
     part.written.append(written)

@@ -86,12 +86,12 @@ async function store(database: Database, given: Sync, subject: string) {
   const { request, now, rulesByTable, limits, signal } = given
   const actor = { ...given.actor, subject }
   const { transactions, clientIdentity: identity } = request
-  const found = await database.read(async (tx) => {
-    const hasNews = await hasSchemaNews(tx, actor, request, now)
+  const found = await database.read((tx) => {
+    const hasNews = hasSchemaNews(tx, actor, request, now)
     // The units find the rights of the actor remembered.
-    if (transactions.length > 0) await accessOf(tx, actor)
-    const known = await findSyncClient(tx, subject, identity)
-    return { hasNews, known, baseOf: await basesOf(tx, request) }
+    if (transactions.length > 0) accessOf(tx, actor)
+    const known = findSyncClient(tx, subject, identity)
+    return { hasNews, known, baseOf: basesOf(tx, request) }
   })
   if (found.hasNews) await learnSchema(database, actor, request, now)
   const { known, baseOf } = found
@@ -115,12 +115,12 @@ async function store(database: Database, given: Sync, subject: string) {
  * Finds the revision that the client had seen when it made an operation (protocol.md §4.5): from
  * `baseRevs`, else that of its last pull; undefined when the database did not give it out.
  */
-async function basesOf(
+function basesOf(
   tx: ReadTx,
   { baseRevs, lastPull }: SyncRequest,
-): Promise<(operation: Operation) => number | undefined> {
-  const runs = await tx.runs.list()
-  const current = await tx.revision()
+): (operation: Operation) => number | undefined {
+  const runs = tx.runs.list()
+  const current = tx.revision()
   const sent = lastPull?.serverRevision
   const last = placeRevision(runs, current, sent)
   // Mostly all of them are those of the last pull.

@@ -1,6 +1,6 @@
 import type { Access } from '../access/access'
 import { requireWriter } from '../access/actor'
-import type { Database, ReadTx, WriteTx } from '../store/store'
+import type { Database, ReadTx, Step, WriteOptions, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
 import { findSyncClient } from './client'
@@ -20,6 +20,7 @@ import { createReplays, type Replays } from './kept'
 import { addRefused, appendRefused, createRefusedRows, type RefusedRows } from './refused'
 import type { ClientTransaction, Operation } from './request'
 import { storedKey } from './wire-key'
+import type { Work } from '../value/work'
 
 /** How long executed transactions are remembered, ms; longer while their client repeats them. */
 const REMEMBERED = 10 * 60 * 1000
@@ -41,32 +42,67 @@ export interface Progress {
 /** One unit of a request: checks the writer, and keeps what the client is remembered by. */
 export function writeUnit<T extends Progress>(
   database: Database,
-  { actor, client, now, signal, transactions }: Push,
-  isUnbounded: boolean,
-  work: (tx: WriteTx) => Promise<T>,
+  push: Push,
+  work: (tx: WriteTx) => T,
 ): Promise<T> {
-  return database.write(
-    async (tx) => {
-      await requireWriter(tx, actor, now)
-      const part = await work(tx)
-      const floor = Math.ceil(part.clock.floor)
-      if (floor > client.floor) {
-        const { subject, identity } = client
-        const known = await findSyncClient(tx, subject, identity)
-        if (known !== undefined && known.floor < floor) {
-          await tx.syncClients.put({ ...known, floor })
-          // The next request finds it remembered.
-          await findSyncClient(tx, subject, identity)
-        }
-      }
-      if (!part.isPruned) {
-        const txids = new Set(transactions.map(({ txid }) => txid))
-        await tx.applied.prune(client.number, now - REMEMBERED, txids)
-      }
+  return database.write((tx) => {
+    requireWriter(tx, push.actor, push.now)
+    const part = work(tx)
+    remember(tx, push, part)
+    return part
+  }, optionsOf(push))
+}
+
+/** The same for long work, which goes in steps, and may take longer than the time budget of a unit. */
+export function writeLongUnit<T extends Progress>(
+  database: Database,
+  push: Push,
+  work: (step: Step) => Promise<T>,
+): Promise<T> {
+  return database.writeSteps(
+    async (step) => {
+      await step((tx) => requireWriter(tx, push.actor, push.now))
+      const part = await work(step)
+      await step((tx) => remember(tx, push, part))
       return part
     },
-    { client: client.number, isUnbounded, ...(signal === undefined ? {} : { signal }) },
+    { ...optionsOf(push), isUnbounded: true },
   )
+}
+
+function optionsOf({ client, signal }: Push): WriteOptions {
+  return { client: client.number, signal }
+}
+
+function remember(tx: WriteTx, { client, now, transactions }: Push, part: Progress): void {
+  const floor = Math.ceil(part.clock.floor)
+  if (floor > client.floor) {
+    const { subject, identity } = client
+    const known = findSyncClient(tx, subject, identity)
+    if (known !== undefined && known.floor < floor) {
+      tx.syncClients.put({ ...known, floor })
+      // Caches the client for the next request.
+      findSyncClient(tx, subject, identity)
+    }
+  }
+  if (!part.isPruned) {
+    const txids = new Set(transactions.map(({ txid }) => txid))
+    tx.applied.prune(client.number, now - REMEMBERED, txids)
+  }
+}
+
+/**
+ * Does the work of a transaction in the steps of a long unit. What it holds in memory grows from step to step, so
+ * an engine that repeats a step has to find all that the step reads before it runs it.
+ */
+export async function inSteps<T>(step: Step, run: Execution, work: Work<T>): Promise<T> {
+  for (;;) {
+    const { done, value } = await step((tx) => {
+      run.tx = tx
+      return work.next()
+    })
+    if (done === true) return value
+  }
 }
 
 /** A unit may run again, so it works on copies. */
@@ -133,11 +169,11 @@ export type TableOperation = Pick<PlacedOperation, 'operation' | 'table'>
  * The operations of a transaction with their tables. Throws the refusal of the transaction: of a value
  * that could not be read, of another user's operation or an unknown table.
  */
-export async function findTables(
+export function findTables(
   tx: ReadTx,
   { actor }: Push,
   { operations, refusal }: ClientTransaction,
-): Promise<readonly TableOperation[]> {
+): readonly TableOperation[] {
   if (refusal !== undefined) throw refusal
   const found: TableOperation[] = []
   for (const operation of operations) {
@@ -147,47 +183,44 @@ export async function findTables(
         reason: 'userId',
       })
     }
-    found.push({ operation, table: await requireSynced(tx, operation.table) })
+    found.push({ operation, table: requireSynced(tx, operation.table) })
   }
   return found
 }
 
 /** The same with their keys. Throws the refusal of a broken key too. */
-export async function placeOperations(
-  tx: WriteTx,
+export function placeOperations(
+  tx: ReadTx,
   push: Push,
   transaction: ClientTransaction,
-): Promise<readonly PlacedOperation[]> {
-  const placed: PlacedOperation[] = []
-  for (const { operation, table } of await findTables(tx, push, transaction)) {
+): readonly PlacedOperation[] {
+  return findTables(tx, push, transaction).map(({ operation, table }) => {
     const keys = operation.keys.map((key) => storedKey(table, key))
-    placed.push({ operation, table, keys })
-    await tx.breathe()
-  }
-  return placed
+    return { operation, table, keys }
+  })
 }
 
-async function requireSynced(tx: ReadTx, name: string): Promise<Table> {
-  const table = await tx.tables.find(name)
+function requireSynced(tx: ReadTx, name: string): Table {
+  const table = tx.tables.find(name)
   if (table !== undefined && !table.hidden) return table
   throw new SatchelError('UNKNOWN_TABLE', `There is no table ${quoted(name)}`, { reason: name })
 }
 
 /** Rejects a transaction for good: when it comes again, later ones have been executed. */
-export async function rejectOnce(
+export function rejectOnce(
   tx: WriteTx,
   push: Push,
   transaction: ClientTransaction,
   part: Progress,
   error: SatchelError,
-): Promise<void> {
+): void {
   const { actor, client, now } = push
   const { code: name, message } = error
   reject(part, transaction, error)
   addRefused(part.refused, transaction, error)
   noteAll(push, transaction, part.names, { isRejected: true, revision: undefined })
-  await tx.syncClients.noteRejection(client.number)
-  await tx.applied.put(actor.subject, transaction.txid, client.number, now, { name, message })
+  tx.syncClients.noteRejection(client.number)
+  tx.applied.put(actor.subject, transaction.txid, client.number, now, { name, message })
 }
 
 export function reject(part: Progress, { txid }: ClientTransaction, error: SatchelError): void {

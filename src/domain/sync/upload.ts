@@ -1,6 +1,6 @@
 import { accessOf, followRealm, unitAccess, type UnitAccess } from '../access/access'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
-import type { Database, WriteTx } from '../store/store'
+import type { Database, Step, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { type WireObject, getOwn } from '../value/value'
@@ -24,9 +24,10 @@ import {
   findTables,
   reject,
   type TableOperation,
-  writeUnit,
+  writeLongUnit,
 } from './unit'
 import { storedKey } from './wire-key'
+import { atOnce } from '../value/work'
 
 /** One row of an upload. */
 interface UploadedRow {
@@ -39,9 +40,11 @@ interface UploadedRow {
   readonly values: WireObject
 }
 
-/** Rows of one unit at the most, and how long it goes on, ms: other writers wait for little more. */
+/** Rows that are read together. */
 const UNIT_ROWS = 1_000
-const UNIT_MS = 8
+/** Rows that one unit stores, and those of built-in tables among them: other writers wait for it. */
+const MOST_ROWS = 250
+const MOST_RULED = 100
 /** Rows that are looked up and stored at once. */
 const BATCH_ROWS = 50
 /**
@@ -81,8 +84,8 @@ export async function uploadRows(
   const refusals: SatchelError[] = []
   const realms: UploadedRow[] = []
   for (let rows = source.next(); rows.length > 0; rows = source.next()) {
-    const { done, ...part } = await writeUnit(database, push, false, (tx) =>
-      uploadSome(tx, push, { transaction, rows }, beginPart(progress)),
+    const { done, ...part } = await writeLongUnit(database, push, (step) =>
+      uploadSome(step, push, { transaction, rows }, beginPart(progress)),
     )
     endPart(progress, part)
     refusals.push(...part.refusals.slice(0, 1))
@@ -94,10 +97,15 @@ export async function uploadRows(
   for (let isLast = false; !isLast;) {
     const some = realms.splice(0, UNIT_ROWS)
     isLast = realms.length === 0
-    const part = await writeUnit(database, push, false, async (tx) => {
+    const part = await writeLongUnit(database, push, async (step) => {
       const ending = beginPart(progress)
-      await addOwners(tx, push, some, ending)
-      if (isLast) await tx.applied.put(actor.subject, transaction.txid, client.number, now)
+      for (let from = 0; from < some.length; from += BATCH_ROWS) {
+        const batch = some.slice(from, from + BATCH_ROWS)
+        await step((tx) => addOwners(tx, push, batch, ending))
+      }
+      await step((tx) => {
+        if (isLast) tx.applied.put(actor.subject, transaction.txid, client.number, now)
+      })
       return ending
     })
     endPart(progress, part)
@@ -118,11 +126,11 @@ async function readUpload(
   push: Push,
   transaction: ClientTransaction,
 ): Promise<Upload> {
-  return database.read(async (tx) => {
-    const applied = await tx.applied.find(push.actor.subject, transaction.txid)
+  return database.read((tx) => {
+    const applied = tx.applied.find(push.actor.subject, transaction.txid)
     if (applied !== undefined) return { revision: applied.revision }
     try {
-      return { operations: await findTables(tx, push, transaction) }
+      return { operations: findTables(tx, push, transaction) }
     } catch (error) {
       if (!isRejection(error)) throw error
       return { refusal: error }
@@ -185,9 +193,9 @@ function owned(values: WireObject, subject: string): WireObject {
   return { ...values, owner: subject }
 }
 
-/** Stores rows until the unit has taken long enough: `done` of them, at least one batch. */
+/** Stores as many rows as one unit may: `done` of them, at least one batch. */
 async function uploadSome(
-  tx: WriteTx,
+  step: Step,
   push: Push,
   { transaction, rows }: { transaction: ClientTransaction; rows: readonly UploadedRow[] },
   part: Progress,
@@ -199,15 +207,16 @@ async function uploadSome(
     addRefused(part.refused, transaction, refusal)
     note(push, row, part.names, { isRejected: true })
   }
-  const end = performance.now() + UNIT_MS
   const rights: Rights = { access: undefined, least: 0 }
   let done = 0
-  while (done < rows.length && (done === 0 || done < rights.least || performance.now() < end)) {
+  let ruled = 0
+  while (done < rows.length && (done < rights.least || (done < MOST_ROWS && ruled < MOST_RULED))) {
     const batch = rows.slice(done, done + BATCH_ROWS)
-    await uploadBatch(tx, push, batch, { part, rights }, refuse)
+    await step((tx) => uploadBatch(tx, push, batch, { part, rights }, refuse))
     done += batch.length
+    ruled += batch.filter(({ table }) => table.builtIn).length
   }
-  if (refusals.length > 0) await tx.syncClients.noteRejection(push.client.number)
+  if (refusals.length > 0) await step((tx) => tx.syncClients.noteRejection(push.client.number))
   return { ...part, refusals, done }
 }
 
@@ -224,22 +233,21 @@ interface UnitState {
   readonly rights: Rights
 }
 
-async function uploadBatch(
+function uploadBatch(
   tx: WriteTx,
   push: Push,
   batch: readonly UploadedRow[],
   { part, rights }: UnitState,
   refuse: (row: UploadedRow, refusal: SatchelError) => void,
-): Promise<void> {
+): void {
   const plain = new Map<Table, UploadedRow[]>()
   for (const row of batch) {
     const { table } = row
     if (row.refusal !== undefined) {
       refuse(row, row.refusal)
     } else if (table.builtIn) {
-      const refusal = await uploadRuled(tx, push, row, { part, rights })
+      const refusal = uploadRuled(tx, push, row, { part, rights })
       if (refusal !== undefined) refuse(row, refusal)
-      await tx.breathe()
     } else {
       const rows = plain.get(table)
       if (rows === undefined) plain.set(table, [row])
@@ -247,18 +255,17 @@ async function uploadBatch(
     }
   }
   for (const [table, rows] of plain) {
-    const run = beginExecution(tx, push, await accessOf(tx, push.actor), part)
+    const run = beginExecution(tx, push, accessOf(tx, push.actor), part)
     const keys = rows.map(({ key }) => key)
-    await run.overlay.load(tx, table, keys)
+    atOnce(run.overlay.load(run, table, keys))
     const uploaded = new Map<Row, UploadedRow>()
     for (const row of rows) {
       const found = merge(run, row, part.names)
       if (found !== undefined) uploaded.set(found, row)
     }
-    await writePlain(run, table, [...uploaded.keys()], (found, refusal) =>
-      refuse(uploaded.get(found)!, refusal),
-    )
-    if (run.mayDelete) await tx.syncClients.noteRejection(push.client.number)
+    const refused = (found: Row, refusal: SatchelError) => refuse(uploaded.get(found)!, refusal)
+    atOnce(writePlain(run, table, [...uploaded.keys()], refused))
+    if (run.mayDelete) tx.syncClients.noteRejection(push.client.number)
     // The first object of a user makes the private realm.
     rights.access = undefined
     rights.least = 0
@@ -266,24 +273,24 @@ async function uploadBatch(
 }
 
 /** Stores a row of a built-in table; resolves to the refusal when it may not be stored. */
-async function uploadRuled(
+function uploadRuled(
   tx: WriteTx,
   push: Push,
   row: UploadedRow,
   { part, rights }: UnitState,
-): Promise<SatchelError | undefined> {
+): SatchelError | undefined {
   const names = createNames()
   const written = createWrittenRows(part.written)
-  const access = await loadRights(tx, push, rights)
+  const access = loadRights(tx, push, rights)
   const known = access.realms.size
   try {
-    await tx.attempt(async () => {
+    tx.attempt(() => {
       const run = beginExecution(tx, push, access, { ...part, names, written })
       run.unitAccess = access
-      await run.overlay.load(tx, row.table, [row.key])
+      atOnce(run.overlay.load(run, row.table, [row.key]))
       const found = merge(run, row, names)
-      await commitRows(run)
-      if (found !== undefined) await followRow(tx, rights, found, row)
+      atOnce(commitRows(run))
+      if (found !== undefined) followRow(tx, rights, found, row)
     })
     part.names.append(names)
     part.written.append(written)
@@ -296,33 +303,33 @@ async function uploadRuled(
   }
 }
 
-async function loadRights(tx: WriteTx, push: Push, rights: Rights): Promise<UnitAccess> {
+function loadRights(tx: WriteTx, push: Push, rights: Rights): UnitAccess {
   if (rights.access !== undefined) return rights.access
-  const access = unitAccess(await accessOf(tx, push.actor))
+  const access = unitAccess(accessOf(tx, push.actor))
   rights.access = access
   rights.least = Math.ceil(access.realms.size / REALMS_PER_ROW)
   return access
 }
 
 /** Rows say who may do what in their own realm; only a global role counts everywhere. */
-async function followRow(
+function followRow(
   tx: WriteTx,
   rights: Rights,
   { table, before, state }: Row,
   { values, key }: UploadedRow,
-): Promise<void> {
+): void {
   const { access } = rights
   if (access === undefined) return
   const touched = new Set<RealmRef>(before === undefined ? [] : [before.realm])
   const objects = state.kind === 'row' ? [values, state.object] : [values]
   const ids = table.name === 'realms' ? [key] : objects.map((object) => getOwn(object, 'realmId'))
   for (const id of new Set(ids)) {
-    const realm = typeof id === 'string' ? await tx.realms.find(id) : undefined
+    const realm = typeof id === 'string' ? tx.realms.find(id) : undefined
     if (realm !== undefined) touched.add(realm.ref)
   }
   for (const realm of touched) {
     if (table.name === 'roles' && realm === PUBLIC_REALM_REF) rights.access = undefined
-    else await followRealm(tx, access, realm)
+    else followRealm(tx, access, realm)
   }
 }
 
@@ -368,16 +375,11 @@ function isNewer(key: string, values: WireObject, stored: WireObject): boolean {
 }
 
 /** The rows of `members` in the upload are stored: owners that have none get one. */
-async function addOwners(
-  tx: WriteTx,
-  push: Push,
-  realms: readonly UploadedRow[],
-  part: Progress,
-): Promise<void> {
-  const run = beginExecution(tx, push, await accessOf(tx, push.actor), part)
+function addOwners(tx: WriteTx, push: Push, realms: readonly UploadedRow[], part: Progress): void {
+  const run = beginExecution(tx, push, accessOf(tx, push.actor), part)
   for (const { table, key } of realms) {
-    const [stored, realm] = [await tx.objects.find(table, key), await tx.realms.find(key)]
+    const [stored, realm] = [tx.objects.find(table, key), tx.realms.find(key)]
     if (realm === undefined || stored?.owner !== push.actor.subject) continue
-    await addOwnerRows(run, [{ realm, owner: push.actor.subject }])
+    atOnce(addOwnerRows(run, [{ realm, owner: push.actor.subject }]))
   }
 }

@@ -1,7 +1,6 @@
 import { type Access, accessOf, mayRead } from '../access/access'
 import type { Actor } from '../access/actor'
 import { PUBLIC_REALM_REF, type Realm, type RealmRef } from '../store/realms'
-import type { Awaitable } from '../store/records'
 import type { ReadTx } from '../store/store'
 
 /** What an actor sees through live sync in one snapshot: the rules of `/my` (protocol.md §4.7). */
@@ -27,7 +26,7 @@ export interface Visibility {
 }
 
 /** The visibility of an actor, remembered until policy changes. */
-export function visibilityOf(tx: ReadTx, actor: Actor): Awaitable<Visibility> {
+export function visibilityOf(tx: ReadTx, actor: Actor): Visibility {
   // Neither contains a line break: user ids and addresses have no control characters.
   return tx.remember(visibilityName(actor), () => loadVisibility(tx, actor))
 }
@@ -109,7 +108,7 @@ export function wasOwn(
   tx: ReadTx,
   { subject, email }: Pick<Actor, 'subject' | 'email'>,
   key: string,
-): Awaitable<boolean> {
+): boolean {
   return subject !== null && tx.memberships.wasOwn(subject, email, key)
 }
 

@@ -238,9 +238,9 @@ async function rotate(host: Host, actor: Actor, body: Fields) {
 
 /** One unit for a caller who may still write. */
 function managed<T>({ database, clock }: Host, actor: Actor, work: (tx: WriteTx) => T): Promise<T> {
-  return database.write(async (tx) => {
+  return database.write((tx) => {
     requireWriter(tx, actor, clock.now())
-    return await work(tx)
+    return work(tx)
   })
 }
 

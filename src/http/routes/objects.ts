@@ -11,7 +11,6 @@ import { prepareUpsert, type UpsertPlan, upsertObjects } from '../../domain/obje
 import type { Host } from '../../host/host'
 import type { SendInvitation } from '../../domain/rows/invitation'
 import { ROW_RULES, rowRulesWith } from '../../domain/rows/row-rules'
-import { andThen, type Awaitable } from '../../domain/store/records'
 import { decodePercent } from '../../domain/value/percent'
 import { isServerAddress, SERVER_ADDRESSES } from '../../domain/value/schema'
 import { answer } from '../answer'
@@ -74,7 +73,7 @@ export const SHORT: TablePaths = {
  */
 export function directObjectRoutes(
   http: HttpContext,
-): (call: Call) => Awaitable<Response> | undefined {
+): (call: Call) => Promise<Response> | undefined {
   const byView = new Map<string, ViewOperations>(
     [ALL, MY, PUBLIC].map((paths) => {
       const all = operations(http, paths)
@@ -104,7 +103,7 @@ interface Operation {
   readonly method: string
   readonly path: string
   readonly door: Door
-  readonly answer: (request: Authorised) => Awaitable<Response>
+  readonly answer: (request: Authorised) => Promise<Response>
 }
 
 /** The five operations of a view. */
@@ -127,23 +126,18 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
   const tableOf = (call: Call) => segment(call, tableIndex)
   const keyOf = (call: Call) => segment(call, tableIndex + 1)
 
-  /**
-   * Stores the objects in the body; with `key` a single one, whose key is in the path. No async function,
-   * here and below: for one object each would cost as much as its checks.
-   */
-  function store(request: Authorised, key?: string): Awaitable<Response> {
+  /** Stores the objects in the body; with `key` a single one, whose key is in the path. */
+  async function store(request: Authorised, key?: string): Promise<Response> {
     const { call, host, actor } = request
     const { limits, offload: rule } = http.blobs
     const table = tableOf(call)
     const beginOffload = offloadWith({ contents: host.blobs, limits, rule })
     const target = { actor, table, beginOffload, limits: http.writeLimits, now: host.clock.now() }
     // Before the body is read: a caller who may not write need not send it.
-    return andThen(prepareUpsert(host.database, target), storeBody, { request, table, key })
-  }
-
-  function storeBody(plan: UpsertPlan, storing: Storing): Promise<Response> {
-    const { call, host } = storing.request
-    return http.bodies.json(call, host, (body, bytes) => storeObjects(body, bytes, plan, storing))
+    const plan = await prepareUpsert(host.database, target)
+    return http.bodies.json(call, host, (body, bytes) =>
+      storeObjects(body, bytes, plan, { request, table, key }),
+    )
   }
 
   function storeObjects(
@@ -174,7 +168,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
   }
 
   return {
-    list: ({ call, host, actor }: Authorised): Awaitable<Response> => {
+    list: async ({ call, host, actor }: Authorised): Promise<Response> => {
       const query = parseFilters(translateQuery?.(call.query) ?? call.query)
       let chunks = 0
       const reserve = (bytes: number) => {
@@ -183,20 +177,16 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
         chunks += 1
         call.room.reserve(bytes)
       }
-      const listed = listObjects(host.database, actor, view, tableOf(call), query, reserve)
-      return andThen(listed, (list) => {
-        const options = {
-          failed: (error: unknown) => http.failure(call.id, error),
-          room: call.room,
-        }
-        return answer(call, jsonArray(list, options), { headers: nextLink(call, list.after) })
-      })
+      const list = await listObjects(host.database, actor, view, tableOf(call), query, reserve)
+      const options = {
+        failed: (error: unknown) => http.failure(call.id, error),
+        room: call.room,
+      }
+      return answer(call, jsonArray(list, options), { headers: nextLink(call, list.after) })
     },
 
-    get: ({ call, host, actor }: Authorised): Awaitable<Response> => {
-      const text = getObject(host.database, actor, view, tableOf(call), keyOf(call))
-      return andThen(text, (found) => answer(call, found))
-    },
+    get: async ({ call, host, actor }: Authorised): Promise<Response> =>
+      answer(call, await getObject(host.database, actor, view, tableOf(call), keyOf(call))),
 
     upsert: (request: Authorised) => store(request),
 

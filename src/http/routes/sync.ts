@@ -1,7 +1,6 @@
 import { requireWriter } from '../../domain/access/actor'
 import { DOORS } from '../../domain/access/door'
 import type { SendInvitation } from '../../domain/rows/invitation'
-import type { Awaitable } from '../../domain/store/records'
 import { rowRulesWith } from '../../domain/rows/row-rules'
 import { hasCriteria } from '../../domain/sync/candidates'
 import { markedTables } from '../../domain/sync/client'
@@ -31,7 +30,7 @@ export type AnswerSync = (request: Authorised) => Promise<Response>
 export function directSyncRoute(
   http: HttpContext,
   answerSync: AnswerSync,
-): (call: Call) => Awaitable<Response> | undefined {
+): (call: Call) => Promise<Response> | undefined {
   return (call) => {
     const { segments, method } = call
     const isSync = segments.length === 3 && segments[2] === 'sync' && method === 'POST'
@@ -272,7 +271,7 @@ interface Gate {
   /** Several callers are inside. */
   readonly isShared: boolean
   /** Gives the way to leave: at once, or when it is the turn of the caller. */
-  enter(): Awaitable<() => void>
+  enter(): Promise<() => void>
 }
 
 function createGate(most: number): Gate {
@@ -287,11 +286,9 @@ function createGate(most: number): Gate {
     get isShared() {
       return inside > 1
     },
-    enter() {
-      if (inside >= most) {
-        return new Promise((resolve) => waiting.push(() => resolve(leave)))
-      }
-      inside += 1
+    async enter() {
+      if (inside < most) inside += 1
+      else await new Promise<void>((resolve) => waiting.push(resolve))
       return leave
     },
   }

@@ -1,5 +1,4 @@
 import { JSON_LIMITS, parseJson } from '../../domain/json/scan'
-import type { Awaitable } from '../../domain/store/records'
 import { SatchelError } from '../../domain/value/error'
 import { sameSecret } from '../../domain/value/secret'
 import { isRecord } from '../../domain/value/value'
@@ -24,7 +23,7 @@ export interface TestMode {
 }
 
 /** Answers a call of an address for tests; undefined for all other calls. */
-export type AnswerTest = (http: HttpContext, call: Call) => Awaitable<Response> | undefined
+export type AnswerTest = (http: HttpContext, call: Call) => Promise<Response> | undefined
 
 /** The second segment of their paths. */
 const SEGMENT = '_test'

@@ -140,9 +140,9 @@ describe('a token for a person', () => {
   test('is refused while they are deactivated', async () => {
     await using server = await setupAuthority()
     await server.ask({ claims: alice })
-    await server.database.write(async (tx) => {
-      const user = await tx.users.find(alice.sub)
-      await tx.users.put({ ...user!, deactivated: server.clock.now() })
+    await server.database.write((tx) => {
+      const user = tx.users.find(alice.sub)
+      tx.users.put({ ...user!, deactivated: server.clock.now() })
     })
     expect(await codeOf(() => server.ask({ claims: alice }))).toBe('USER_DEACTIVATED')
   })
@@ -151,9 +151,9 @@ describe('a token for a person', () => {
     await using server = await setupAuthority()
     await server.ask({ claims: alice })
     const validUntil = server.clock.now() + DAY
-    await server.database.write(async (tx) => {
-      const user = await tx.users.find(alice.sub)
-      await tx.users.put({ ...user!, type: 'eval', validUntil })
+    await server.database.write((tx) => {
+      const user = tx.users.find(alice.sub)
+      tx.users.put({ ...user!, type: 'eval', validUntil })
     })
     const answer = await server.ask({ claims: alice })
     expect(answer).toMatchObject({ userType: 'eval', userValidUntil: validUntil })

@@ -257,9 +257,7 @@ test('unused refresh tokens are deleted, not only rejected', async () => {
   await server.send(server.sign())
   server.clock.advance(81 * DAY)
   const isKept = (token: string) =>
-    server.database.read(
-      async (tx) => (await tx.refreshTokens.find(hashSecret(token))) !== undefined,
-    )
+    server.database.read((tx) => tx.refreshTokens.find(hashSecret(token)) !== undefined)
   expect(await isKept(idle.refreshToken!)).toBe(true)
   await server.send(server.sign())
   expect(await isKept(idle.refreshToken!)).toBe(false)
@@ -268,9 +266,9 @@ test('unused refresh tokens are deleted, not only rejected', async () => {
 
 test('a deactivated user learns from the refresh that they are (design.md §4)', async () => {
   await using server = await setupLogin()
-  await server.database.write(async (tx) => {
-    const user = await tx.users.find(alice.sub)
-    await tx.users.put({ ...user!, deactivated: server.clock.now() })
+  await server.database.write((tx) => {
+    const user = tx.users.find(alice.sub)
+    tx.users.put({ ...user!, deactivated: server.clock.now() })
   })
   const answer = await server.send(server.sign())
   expect(answer.claims['license']).toBe('deactivated')
@@ -355,8 +353,8 @@ describe('the same signed request (promise 11)', () => {
 test('old uses are forgotten some at a time by each request, until none is left', async () => {
   await using server = await setupLogin()
   const uses = Array.from({ length: 2_500 }, (_, at) => at)
-  await server.database.write(async (tx) => {
-    for (const at of uses) await tx.refreshTokens.recordUse('old', at, 0)
+  await server.database.write((tx) => {
+    for (const at of uses) tx.refreshTokens.recordUse('old', at, 0)
   })
   const left: number[] = []
   for (let requests = 0; requests < 4; requests++) {

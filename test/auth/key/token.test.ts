@@ -218,9 +218,9 @@ describe('a token of ours is no access token (promise 13)', () => {
     await using other = await createAuthority(database, server.clock, server.secretKey)
     expect(await codeOf(() => other.verify(server.accessToken))).toBe('INVALID_TOKEN')
     const keys = await server.database.read((tx) => tx.keys.list())
-    await database.write(async (tx) => {
-      for (const key of await tx.keys.list()) await tx.keys.remove(key.id)
-      for (const key of keys) await tx.keys.put(key)
+    await database.write((tx) => {
+      for (const key of tx.keys.list()) tx.keys.remove(key.id)
+      for (const key of keys) tx.keys.put(key)
     })
     expect(await codeOf(() => other.verify(server.accessToken))).toBe('INVALID_TOKEN')
   })

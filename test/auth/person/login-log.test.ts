@@ -10,9 +10,8 @@ import { until } from '../../timing'
 async function setupUsers(...ids: string[]) {
   const base = await setupStore()
   const database = await base.store.create('main')
-  await database.write(async (tx) => {
-    for (const id of ids)
-      await admitUser(tx, { id, email: null, name: null }, { action: 'prod' }, 1000)
+  await database.write((tx) => {
+    for (const id of ids) admitUser(tx, { id, email: null, name: null }, { action: 'prod' }, 1000)
   })
   return {
     ...base,

@@ -69,7 +69,7 @@ describe('a caller stands', () => {
   test('without a token, as the anonymous caller and the server itself', async () => {
     await using world = await setup()
     for (const actor of [ANONYMOUS, SERVER]) {
-      const read = world.database.read(async (tx) => requireStanding(tx, actor))
+      const read = world.database.read((tx) => requireStanding(tx, actor))
       expect(await read.catch((error: unknown) => error)).not.toBeInstanceOf(Error)
       const written = world.database.write((tx) => requireWriter(tx, actor, world.clock.now()))
       expect(await written.catch((error: unknown) => error)).not.toBeInstanceOf(Error)
@@ -123,10 +123,10 @@ test('a caller is refused in the unit that revokes the client', async () => {
   const { database } = world
   await database.read((tx) => requireStanding(tx, world.as()))
   const refused = await codeOf(() =>
-    database.write(async (tx) => {
-      await requireStanding(tx, world.as())
-      await revokeClient(tx, world.clientId)
-      await requireStanding(tx, world.as())
+    database.write((tx) => {
+      requireStanding(tx, world.as())
+      revokeClient(tx, world.clientId)
+      requireStanding(tx, world.as())
     }),
   )
   expect(refused).toBe('INVALID_TOKEN')

@@ -176,8 +176,8 @@ test('no collection loses what is uploaded or referenced at the same time', asyn
       await Promise.allSettled(started)
     }
     await collect(world)
-    const { blobs, needed } = await world.database.read(async (tx) => {
-      const blobs = await tx.blobs.list('', 100)
+    const { blobs, needed } = await world.database.read((tx) => {
+      const blobs = tx.blobs.list('', 100)
       return { blobs, needed: new Set(blobs.map(({ hash }) => hash)) }
     })
     expect(await world.contents()).toEqual([...needed].toSorted())

@@ -50,11 +50,11 @@ export async function setupBlobWorld(): Promise<BlobWorld> {
   const base = await setupStore()
   const database = await base.store.create('main')
   const now = base.clock.now()
-  await database.write(async (tx) => {
-    await declareTables(tx, parseStores({ files: '@id' }), now)
+  await database.write((tx) => {
+    declareTables(tx, parseStores({ files: '@id' }), now)
     for (const { subject } of [alice, bob, carol]) {
       const who = { id: subject ?? '', email: null, name: null }
-      await admitUser(tx, who, { action: 'prod' }, now)
+      admitUser(tx, who, { action: 'prod' }, now)
     }
   })
   const put: BlobWorld['put'] = async (actor, table, row, view = 'my') => {
@@ -139,7 +139,7 @@ export async function setupByteWorld(): Promise<ByteWorld> {
       await using arrival = await bytes.receive(chunksOf(text), ANY_SIZE)
       return await arrival.keep(() => uploadText(world, actor, id, text, { place: arrival.place }))
     },
-    ids: () => database.read(async (tx) => (await tx.blobs.list('', 1_000)).map(({ id }) => id)),
+    ids: () => database.read((tx) => tx.blobs.list('', 1_000).map(({ id }) => id)),
     contents: async () =>
       [...filesByHash(join(world.folder, 'blobs'))]
         .flatMap(([hash, files]) => files.map(() => hash))
@@ -217,8 +217,8 @@ export function uploadText(
 
 /** The uploads of a user, or all of them for null. */
 export function usageOf(database: Database, subject: string | null): Promise<BlobUsage> {
-  return database.read(async (tx) => {
-    const realm = subject === null ? undefined : await tx.realms.find(subject)
-    return await tx.blobs.usage(subject === null ? null : (realm?.ref ?? -1))
+  return database.read((tx) => {
+    const realm = subject === null ? undefined : tx.realms.find(subject)
+    return tx.blobs.usage(subject === null ? null : (realm?.ref ?? -1))
   })
 }

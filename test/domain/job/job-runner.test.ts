@@ -63,16 +63,16 @@ describe('a step that read its job before another step finished it', () => {
   test('does not bring an index job back', async () => {
     await using base = await setupStore()
     const database = await base.store.create('main')
-    const stale = await database.write(async (tx) => {
-      const table = await declare(tx, 'things', '@id, title')
+    const stale = await database.write((tx) => {
+      const table = declare(tx, 'things', '@id, title')
       const keys = Array.from({ length: 1_200 }, (_, n) => `k${n}`)
-      await tx.objects.put(
+      tx.objects.put(
         table,
         keys.map((key) => fresh(key)),
         NOW,
       )
       const index = table.indexes[0]!.number
-      return await startJob(tx, 'index', { table: 'things', index, after: 0 }, NOW, 1_200)
+      return startJob(tx, 'index', { table: 'things', index, after: 0 }, NOW, 1_200)
     })
     await finish(database, createMaintenance())
     await createMaintenance().index?.(database, stale)
@@ -82,8 +82,8 @@ describe('a step that read its job before another step finished it', () => {
   test('does not bring a hand-over back', async () => {
     await using base = await setupStore()
     const database = await base.store.create('main')
-    const stale = await database.write(async (tx) => {
-      const { ref: realm } = await tx.realms.ensure('rlm-a')
+    const stale = await database.write((tx) => {
+      const { ref: realm } = tx.realms.ensure('rlm-a')
       for (let n = 0; n < 120; n += 1) {
         tx.memberships.put({
           source: `members:m${n}`,
@@ -96,7 +96,7 @@ describe('a step that read its job before another step finished it', () => {
           roles: [],
         })
       }
-      return await startJob(tx, 'hand-over', { realm, after: '', isLooking: false }, NOW)
+      return startJob(tx, 'hand-over', { realm, after: '', isLooking: false }, NOW)
     })
     await finish(database, REMOVAL_STEPS)
     await REMOVAL_STEPS['hand-over']?.(database, stale)

@@ -98,9 +98,7 @@ test('an object with very many index entries is deleted at once, and its entries
   await remove()
   expect(await counts('old1')).toEqual([0, 0])
   expect(
-    await database.read(async (tx) =>
-      tx.objects.findTombstone((await tx.tables.find('items'))!, 'a'),
-    ),
+    await database.read((tx) => tx.objects.findTombstone(tx.tables.find('items')!, 'a')),
   ).toBeDefined()
   await put(tagged('new', 1))
   expect(await work(database)).toBeGreaterThan(1)

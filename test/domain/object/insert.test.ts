@@ -27,7 +27,8 @@ async function setup(watch: (tx: WriteTx, count: () => void) => void) {
       stored.writeSteps(
         (step) => {
           const watchedStep = (part: (tx: WriteTx) => unknown) => step(watched(part))
-          return work(Object.assign(watchedStep as typeof step, { attempt: step.attempt }))
+          const attempt = (part: () => Promise<unknown>) => step.attempt(part)
+          return work(Object.assign(watchedStep, { attempt }) as typeof step)
         },
         // However long it takes on a busy machine.
         { ...options, isUnbounded: true },

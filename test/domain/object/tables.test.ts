@@ -35,9 +35,9 @@ test('reports stores texts, hidden tables and the progress of indexes', async ()
   const database = await base.store.create('main')
   await push(database, { todo: 'id', old: 'id, a' })
   await push(database, { old: null })
-  await database.write(async (tx) => {
-    const table = await tx.tables.find('todo')
-    const realm = await tx.realms.ensure('rlm-public')
+  await database.write((tx) => {
+    const table = tx.tables.find('todo')
+    const realm = tx.realms.ensure('rlm-public')
     if (table === undefined) throw new Error('There is no table')
     const puts = Array.from({ length: 1_200 }, (_, n) => ({
       key: `k${n}`,
@@ -47,8 +47,8 @@ test('reports stores texts, hidden tables and the progress of indexes', async ()
       entries: [],
       blobs: [],
     }))
-    await tx.objects.put(table, puts, 1)
-    await tx.tables.seal(true)
+    tx.objects.put(table, puts, 1)
+    tx.tables.seal(true)
   })
   await push(database, { todo: 'id, title, *tags' }, 2)
   const report = () => database.read((tx) => reportSchema(tx))
@@ -59,7 +59,7 @@ test('reports stores texts, hidden tables and the progress of indexes', async ()
     sealed: true,
     building: [title, { ...title, index: 'tags' }],
   })
-  const jobs = await database.read(async (tx) => indexJobs(tx, await tx.tables.list()))
+  const jobs = await database.read((tx) => indexJobs(tx, tx.tables.list()))
   expect(jobs).toHaveLength(2)
   const job = jobs.find(({ state }) => state['index'] === 2)
   if (job === undefined) throw new Error('There is no job')

@@ -15,14 +15,14 @@ test('forgets deletions, operations and clients after 180 days, and no sooner', 
   const criteria = { index: 'list', range: { type: 3 } }
   await alice.send([[{ type: 'delete', keys: [], criteria }]], { now: start })
   const state = () =>
-    database.read(async (tx) => {
-      const table = await tx.tables.find('cards')
+    database.read((tx) => {
+      const table = tx.tables.find('cards')
       return {
-        tombstone: (await tx.objects.findTombstone(table!, 'a')) !== undefined,
-        operation: (await tx.criteriaOps.ofUser(table!.number, 'alice', 0, 10)).length === 1,
-        client: (await tx.syncClients.find('alice', 'one')) !== undefined,
-        applied: (await tx.applied.find('alice', 'txid')) !== undefined,
-        isWhole: (await tx.runs.oldest()) === 0,
+        tombstone: tx.objects.findTombstone(table!, 'a') !== undefined,
+        operation: tx.criteriaOps.ofUser(table!.number, 'alice', 0, 10).length === 1,
+        client: tx.syncClients.find('alice', 'one') !== undefined,
+        applied: tx.applied.find('alice', 'txid') !== undefined,
+        isWhole: tx.runs.oldest() === 0,
       }
     })
   const report = (error: unknown) => {
@@ -38,8 +38,8 @@ test('forgets deletions, operations and clients after 180 days, and no sooner', 
   await keeper.forget()
   const none = { tombstone: false, operation: false, client: false, applied: false }
   expect(await state()).toEqual({ ...none, isWhole: false })
-  const kept = await database.read(async (tx) => {
-    const table = await tx.tables.find('cards')
+  const kept = await database.read((tx) => {
+    const table = tx.tables.find('cards')
     return tx.objects.findTombstone(table!, 'b')
   })
   expect(kept).toBeDefined()

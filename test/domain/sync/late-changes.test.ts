@@ -355,8 +355,8 @@ describe('a change that was made before the client heard of another one', () => 
     expect(answer.realms).not.toContain('rlmTeam')
     expect(operationsOf(answer)).toEqual(['delete items itm1', 'delete items itm3'])
     expect(answer.rejections).toHaveLength(1)
-    const stored = await team.world.database.read(async (tx) => {
-      const table = await tx.tables.find('items')
+    const stored = await team.world.database.read((tx) => {
+      const table = tx.tables.find('items')
       return tx.objects.findMany(table!, ['itm1', 'itm2', 'itm3'])
     })
     expect([...stored].map(([key, { value }]) => [key, JSON.parse(value) as object])).toEqual([
@@ -438,11 +438,11 @@ describe('a private object that an answer on its way replaces on its device', ()
       {
         ...database,
         write: (work, options) =>
-          database.write(async (tx) => {
+          database.write((tx) => {
             const notePrivates = () => {
               throw new SatchelError('STORAGE_FULL', 'The disk is full')
             }
-            return await work({ ...tx, syncClients: { ...tx.syncClients, notePrivates } })
+            return work({ ...tx, syncClients: { ...tx.syncClients, notePrivates } })
           }, options),
       },
       ALICE,

@@ -70,8 +70,8 @@ describe('a first sync (protocol.md §4.7)', () => {
       return world.database.read(work)
     }) as typeof world.database.read
     const device = createDevice({ ...world.database, read }, ALICE)
-    const { revision } = await world.database.read(async (tx) => ({
-      revision: await tx.revision(),
+    const { revision } = await world.database.read((tx) => ({
+      revision: tx.revision(),
     }))
     const made = {
       base: revision,

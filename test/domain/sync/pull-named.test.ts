@@ -82,9 +82,9 @@ describe('the keys that a request named (rule 8 of merging)', () => {
     await world.put(ALICE, 'items', { id: 'itm2', ...TEAM })
     await world.putAll('members', MEMBER)
     const device = createDevice(world.database, BOB)
-    const own = await world.database.read(async (tx) => {
-      const table = await tx.tables.find('items')
-      return (await tx.objects.findTimed(table!, ['itm2'])).get('itm2')?.revision
+    const own = await world.database.read((tx) => {
+      const table = tx.tables.find('items')
+      return tx.objects.findTimed(table!, ['itm2']).get('itm2')?.revision
     })
     const made = await device.pull({ named: named('itm2', { revision: own }) })
     expect(operationsOf(made)).not.toContain('upsert items itm2')

@@ -81,9 +81,9 @@ test('the declaration of a client is stored when it is new, and not again', asyn
       rulesByTable: ROW_RULES,
       limits,
     })
-    return await database.read(async (tx) => ({
-      texts: (await tx.syncClients.find('alice', 'device'))?.texts,
-      revision: await tx.revision(),
+    return await database.read((tx) => ({
+      texts: tx.syncClients.find('alice', 'device')?.texts,
+      revision: tx.revision(),
     }))
   }
   expect(await declared(SCHEMA)).toMatchObject({ texts: '' })

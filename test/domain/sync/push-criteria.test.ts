@@ -186,8 +186,8 @@ describe('rule 6: criteria', () => {
     expect(await read(database, 'cards', 'a')).toBeUndefined()
     expect(await read(database, 'cards', 'b')).toBeUndefined()
     expect(await read(database, 'cards', 'c')).toBeDefined()
-    const kept = await database.read(async (tx) => {
-      const table = await tx.tables.find('cards')
+    const kept = await database.read((tx) => {
+      const table = tx.tables.find('cards')
       return tx.criteriaOps.ofUser(table!.number, 'alice', 0, 10)
     })
     expect(kept).toEqual([])
@@ -654,8 +654,8 @@ const MOST_KEPT = FIXED_LIMITS.keptOperations.most
 
 describe('kept operations', () => {
   const keptOf = (database: Database, subject: string) =>
-    database.read(async (tx) => {
-      const table = await tx.tables.find('cards')
+    database.read((tx) => {
+      const table = tx.tables.find('cards')
       return tx.criteriaOps.ofUser(table!.number, subject, 0, 10_000)
     })
 

@@ -97,8 +97,8 @@ describe('a transaction of several operations on more than 1,000 rows', () => {
     const alice = await connect(database, 'alice')
     const since = await revisionOf(database)
     const pushed = await alice.push(...updates, change(keys[0]!, { title: 'new' }), drop(keys[1]!))
-    const changed = await database.read(async (tx) => {
-      const team = await tx.realms.find('rlm-team')
+    const changed = await database.read((tx) => {
+      const team = tx.realms.find('rlm-team')
       const size = { rows: 10_000, bytes: Infinity }
       return tx.objects.changes(new Set([team!.ref]), since, Infinity, size)
     })
@@ -191,11 +191,11 @@ describe('a transaction of several operations on more than 1,000 rows', () => {
 })
 
 async function ownMember(database: Database): Promise<string> {
-  return database.read(async (tx) => {
-    const table = await tx.tables.find('members')
-    const team = await tx.realms.find('rlm-team')
+  return database.read((tx) => {
+    const table = tx.tables.find('members')
+    const team = tx.realms.find('rlm-team')
     const size = { rows: 100, bytes: Infinity }
-    const { changes } = await tx.objects.changes(new Set([team!.ref]), 0, Infinity, size)
+    const { changes } = tx.objects.changes(new Set([team!.ref]), 0, Infinity, size)
     return changes.find(
       ({ table: name, object }) =>
         name === table!.name &&

@@ -143,12 +143,12 @@ async function play(database: Database, steps: readonly Step[], again: readonly 
 }
 
 async function rowsOf(database: Database, name: string) {
-  return database.read(async (tx) => {
-    const table = await tx.tables.find(name)
-    const found = await tx.objects.findTimed(table!, keys)
+  return database.read((tx) => {
+    const table = tx.tables.find(name)
+    const found = tx.objects.findTimed(table!, keys)
     const rows = []
     for (const { key: its, value, owner, realm } of found.values()) {
-      rows.push({ key: its, value, owner, realmId: (await tx.realms.findByRef(realm))?.id })
+      rows.push({ key: its, value, owner, realmId: tx.realms.findByRef(realm)?.id })
     }
     return rows
   })

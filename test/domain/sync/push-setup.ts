@@ -39,8 +39,8 @@ export async function setupPush(
   const database = await base.store.create('main')
   const cards = await declareIn(database, 'cards', stores)
   if (isIndexed) {
-    await database.write(async (tx) => {
-      for (const { number } of cards.indexes) await tx.tables.setIndexState(number, 'ready')
+    await database.write((tx) => {
+      for (const { number } of cards.indexes) tx.tables.setIndexState(number, 'ready')
     })
   }
   await declareIn(database, 'lists', '@id')
@@ -92,9 +92,9 @@ export async function read(
   table: string,
   key: string,
 ): Promise<Record<string, unknown> | undefined> {
-  return database.read(async (tx) => {
-    const declared = await tx.tables.find(table)
-    const found = declared && (await tx.objects.find(declared, key))
+  return database.read((tx) => {
+    const declared = tx.tables.find(table)
+    const found = declared && tx.objects.find(declared, key)
     return found && (JSON.parse(found.value) as Record<string, unknown>)
   })
 }

@@ -36,14 +36,14 @@ function counting(database: Database, used: () => void): Database {
     })
   return {
     ...database,
-    read: <T>(work: (tx: ReadTx) => Promise<T>) => database.read((tx) => work(watched(tx, 0))),
+    read: (work) => database.read((tx: ReadTx) => work(watched(tx, 0))),
     write: (work, options) => database.write((tx: WriteTx) => work(watched(tx, 0)), options),
   }
 }
 
 /** The remembered rights of Alice, or the same loaded anew. */
 async function rightsOf(database: Database, isRemembered: boolean) {
-  return database.read(async (tx) => {
+  return database.read((tx) => {
     const fresh = new Proxy(tx, {
       get(its, name) {
         if (name === 'remember') {
@@ -54,8 +54,8 @@ async function rightsOf(database: Database, isRemembered: boolean) {
       },
     })
     const reader = isRemembered ? tx : fresh
-    const access: Access = await accessOf(reader, ALICE)
-    const found = await visibilityOf(reader, ALICE)
+    const access: Access = accessOf(reader, ALICE)
+    const found = visibilityOf(reader, ALICE)
     expect(found.sees('cards', 1, 'a')).toBe(true)
     // A function is compared by what it gives.
     const visibility = { ...found, sees: undefined }
@@ -118,8 +118,8 @@ test('rights that a failing unit has renewed are forgotten with it', async () =>
   const breaking: Database = {
     ...database,
     write: (work, options) =>
-      database.write(async (tx) => {
-        const result = await work(tx)
+      database.write((tx) => {
+        const result = work(tx)
         if (isFailing) throw new Error('undone')
         return result
       }, options),

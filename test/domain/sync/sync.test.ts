@@ -43,8 +43,8 @@ test('a realm that two clients tie to the same object is one realm (conformance 
     expect((await client.send(tie(txid, `mmb${txid}`))).rejections).toEqual([])
   }
   await team.alice.pull()
-  const members = await database.read(async (tx) => {
-    const realm = await tx.realms.find(place.realmId)
+  const members = await database.read((tx) => {
+    const realm = tx.realms.find(place.realmId)
     return tx.memberships.ofRealm(realm!.ref, '', 100).map(({ source }) => source)
   })
   // The owner is in it once.
@@ -200,7 +200,7 @@ function counting(database: Database, looked: () => void): Database {
         return name === 'objects' ? watchedObjects(target.objects, looked) : noun
       },
     })
-  const read = <T>(work: (tx: ReadTx) => Promise<T>) => database.read((tx) => work(watched(tx)))
+  const read = <T>(work: (tx: ReadTx) => T) => database.read((tx) => work(watched(tx)))
   return { ...database, read }
 }
 

@@ -92,8 +92,8 @@ describe('an upload of anonymous work', () => {
     expect(await read(database, 'cards', 'a0')).toBeDefined()
     expect(await read(database, 'members', 'mmb-me-x')).toMatchObject({ owner: 'alice' })
     expect((await read(database, 'members', 'mmb-bob-x'))?.['userId']).toBeUndefined()
-    const members = await database.read(async (tx) => {
-      const found = await tx.realms.find('rlm-own')
+    const members = await database.read((tx) => {
+      const found = tx.realms.find('rlm-own')
       return tx.memberships.ofRealm(found!.ref, '', 100)
     })
     expect(members.map(({ source }) => source).toSorted()).toEqual([
@@ -207,9 +207,9 @@ describe('an upload of anonymous work', () => {
     }
     await uploading
     const revision = async (name: string, key: string) =>
-      database.read(async (tx) => {
-        const table = await tx.tables.find(name)
-        return (await tx.objects.find(table!, key))?.revision ?? Infinity
+      database.read((tx) => {
+        const table = tx.tables.find(name)
+        return tx.objects.find(table!, key)?.revision ?? Infinity
       })
     const last = await revision('cards', 'k2999')
     expect(await revision('lists', 'list1')).toBeLessThan(last)

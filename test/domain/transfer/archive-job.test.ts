@@ -130,9 +130,9 @@ test('a content that is removed while it is imported again is brought again', as
   const { hash, size } = arrival
   const blob = { id: 'before', hash, size, type: '', created: 1 }
   await arrival.keep(() =>
-    database.write(async (tx) => {
-      await tx.blobs.put(blob, null)
-      await tx.blobs.placeContent(hash, arrival.place)
+    database.write((tx) => {
+      tx.blobs.put(blob, null)
+      tx.blobs.placeContent(hash, arrival.place)
     }),
   )
   let isRemoved = false

@@ -135,8 +135,8 @@ test('blobs that are collected while it is written are in it whole, or not at al
     // The first of them is announced, and nothing of it has come.
     if (isCollected || !Buffer.from(piece).includes('blobs/')) continue
     isCollected = true
-    await database.write(async (tx) => {
-      for (const id of ['one', 'two', 'three']) await tx.blobs.remove(id)
+    await database.write((tx) => {
+      for (const id of ['one', 'two', 'three']) tx.blobs.remove(id)
     })
     await removeSpent(database, contents)
     expect(await Array.fromAsync(contents.list())).toEqual([])

@@ -39,12 +39,12 @@ export async function setupArchives(): Promise<ArchiveBase> {
       const { hash, size } = arrival
       const blob = { id, hash, size, type: 'text/plain', created: base.clock.now() }
       await arrival.keep(() =>
-        database.write(async (tx) => {
-          if (uploaders.length === 0) await tx.blobs.put(blob, null)
+        database.write((tx) => {
+          if (uploaders.length === 0) tx.blobs.put(blob, null)
           for (const user of uploaders) {
-            await tx.blobs.put(blob, (await tx.realms.ensure(user)).ref)
+            tx.blobs.put(blob, tx.realms.ensure(user).ref)
           }
-          await tx.blobs.placeContent(hash, arrival.place)
+          tx.blobs.placeContent(hash, arrival.place)
         }),
       )
     },
@@ -62,12 +62,12 @@ export async function setupArchives(): Promise<ArchiveBase> {
         ...options,
       }),
     async blobs() {
-      const blobs = await database.read(async (tx) => {
+      const blobs = await database.read((tx) => {
         const found: StoredBlob[] = []
-        for (const blob of await tx.blobs.byContent(undefined, 1_000)) {
+        for (const blob of tx.blobs.byContent(undefined, 1_000)) {
           const uploaders: (string | undefined)[] = []
-          for (const ref of await tx.blobs.uploaders(blob.id)) {
-            uploaders.push((await tx.realms.findByRef(ref))?.id)
+          for (const ref of tx.blobs.uploaders(blob.id)) {
+            uploaders.push(tx.realms.findByRef(ref)?.id)
           }
           found.push({ ...blob, uploaders })
         }

@@ -97,8 +97,8 @@ describe('an import that a crash interrupts', () => {
     const failing: Database = {
       ...database,
       write: (work) =>
-        database.write(async (tx) => {
-          await work(tx)
+        database.write((tx) => {
+          work(tx)
           throw new Error('the power went')
         }),
     }

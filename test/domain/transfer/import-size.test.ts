@@ -47,9 +47,9 @@ test('real places come in from an array without keys, while others write on', as
   const others = (async () => {
     let n = 0
     for (; !isDone; n++) {
-      await database.write(async (tx) => {
-        const realm = await tx.realms.ensure('eve')
-        const table = await requireTable(tx, 'other')
+      await database.write((tx) => {
+        const realm = tx.realms.ensure('eve')
+        const table = requireTable(tx, 'other')
         const put = {
           key: `k${n}`,
           realm: realm.ref,
@@ -58,7 +58,7 @@ test('real places come in from an array without keys, while others write on', as
           entries: [],
           blobs: [],
         }
-        await tx.objects.put(table, [put], 1)
+        tx.objects.put(table, [put], 1)
       })
       await Bun.sleep(2)
     }

@@ -228,9 +228,9 @@ describe('NDJSON', () => {
         { realm: 'rlm-public', table: 'todo', id: 'tdo1', data: { title: 'Milk' } },
       ),
     )
-    const { tables, isSealed } = await base.database.read(async (tx) => ({
-      tables: (await tx.tables.list()).filter(({ builtIn }) => !builtIn),
-      isSealed: await tx.tables.isSealed(),
+    const { tables, isSealed } = await base.database.read((tx) => ({
+      tables: tx.tables.list().filter(({ builtIn }) => !builtIn),
+      isSealed: tx.tables.isSealed(),
     }))
     expect(tables).toMatchObject([{ name: 'todo', stores: '@id, title' }])
     expect(isSealed).toBe(true)
@@ -254,8 +254,8 @@ describe('NDJSON', () => {
       ),
     )
     expect(result).toMatchObject({ objects: 4, tables: 3 })
-    const stores = await base.database.read(async (tx) => {
-      const tables = (await tx.tables.list()).filter(({ builtIn }) => !builtIn)
+    const stores = await base.database.read((tx) => {
+      const tables = tx.tables.list().filter(({ builtIn }) => !builtIn)
       return Object.fromEntries(tables.map((table) => [table.name, table.stores]))
     })
     expect(stores).toEqual({ plain: 'id', named: 'code', both: 'id' })
@@ -381,9 +381,9 @@ test('tells how far it is, up to the end', async () => {
 
 async function permissions(database: Database, subject: string, realmId: string) {
   const actor: Actor = { subject, email: subject, name: null, scopes: new Set(['ACCESS_DB']) }
-  return await database.read(async (tx) => {
-    const realm = await tx.realms.find(realmId)
-    return (await accessOf(tx, actor)).realms.get(realm?.ref ?? -1) ?? []
+  return await database.read((tx) => {
+    const realm = tx.realms.find(realmId)
+    return accessOf(tx, actor).realms.get(realm?.ref ?? -1) ?? []
   })
 }
 

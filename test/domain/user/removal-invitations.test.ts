@@ -8,17 +8,17 @@ test('deleting a user deletes the invitations to their address, and no others', 
   const { database } = world
   const [hers, shared, his] = ['alice@example.com', 'team@example.com', 'bob@example.com']
   const emails = { [hers]: hers, u1: shared, u2: shared, u3: his, [his]: his }
-  await database.write(async (tx) => {
+  await database.write((tx) => {
     for (const [id, email] of Object.entries(emails)) {
-      await admitUser(tx, { id, email, name: null }, { action: 'prod' }, NOW)
-      await tx.invitations.put(invitation(`to ${email} of ${id}`, { email }))
+      admitUser(tx, { id, email, name: null }, { action: 'prod' }, NOW)
+      tx.invitations.put(invitation(`to ${email} of ${id}`, { email }))
     }
   })
   const left = () =>
-    database.read(async (tx) => {
+    database.read((tx) => {
       const found: string[] = []
       for (const [id, email] of Object.entries(emails)) {
-        if ((await tx.invitations.find(`to ${email} of ${id}`)) !== undefined) found.push(id)
+        if (tx.invitations.find(`to ${email} of ${id}`) !== undefined) found.push(id)
       }
       return found
     })

@@ -39,10 +39,10 @@ export interface World extends AsyncDisposable {
 export async function setupWorld(): Promise<World> {
   const base = await setupStore()
   const database = await base.store.create('main')
-  await database.write(async (tx) => {
-    await declareTables(tx, parseStores({ notes: '@id, title' }), NOW)
+  await database.write((tx) => {
+    declareTables(tx, parseStores({ notes: '@id, title' }), NOW)
     for (const id of [ALICE, BOB, CAROL]) {
-      await admitUser(tx, { id, email: null, name: null }, { action: 'prod' }, NOW)
+      admitUser(tx, { id, email: null, name: null }, { action: 'prod' }, NOW)
     }
   })
   return {

@@ -36,11 +36,11 @@ describe('a deleted user (spec.md §3)', () => {
     await jobs.idle()
     expect(titles(await world.list('notes'))).toEqual(['of Bob', 'of all'])
     const { database } = world
-    await database.read(async (tx) => {
-      expect(await tx.jobs.list()).toEqual([])
-      expect(await tx.users.find(ALICE)).toBeUndefined()
-      expect(await tx.objects.isRealmUsed(ALICE)).toBe(false)
-      expect(await tx.objects.isRealmUsed('rlm-diary')).toBe(false)
+    await database.read((tx) => {
+      expect(tx.jobs.list()).toEqual([])
+      expect(tx.users.find(ALICE)).toBeUndefined()
+      expect(tx.objects.isRealmUsed(ALICE)).toBe(false)
+      expect(tx.objects.isRealmUsed('rlm-diary')).toBe(false)
       expect(tx.memberships.ofUser(ALICE, 100)).toEqual([])
     })
   })
@@ -50,39 +50,35 @@ describe('a deleted user (spec.md §3)', () => {
     const { database } = world
     const [hers, his] = ['alice@example.com', 'bob@example.com']
     const [carol, dora] = ['carol', 'dora@example.com']
-    const incarnations = await database.write(async (tx) => {
-      const admit = async (id: string, email: string) =>
-        (await admitUser(tx, { id, email, name: null }, { action: 'prod' }, NOW)).incarnation
+    const incarnations = await database.write((tx) => {
+      const admit = (id: string, email: string) =>
+        admitUser(tx, { id, email, name: null }, { action: 'prod' }, NOW).incarnation
       // Carol's data says Bob's address.
-      const users = [
-        await admit(hers, hers),
-        await admit('auth0|dora', dora),
-        await admit(his, his),
-      ]
-      const known = await tx.users.find(carol)
-      if (known !== undefined) await tx.users.put({ ...known, data: { email: his } })
+      const users = [admit(hers, hers), admit('auth0|dora', dora), admit(his, his)]
+      const known = tx.users.find(carol)
+      if (known !== undefined) tx.users.put({ ...known, data: { email: his } })
       for (const subject of [hers, 'auth0|dora', dora, his, carol]) {
-        await tx.codes.put(code(`code of ${subject}`, { subject }))
-        await tx.mails.put(mail(`mail to ${subject}`, { recipient: recipientOf(subject) }))
+        tx.codes.put(code(`code of ${subject}`, { subject }))
+        tx.mails.put(mail(`mail to ${subject}`, { recipient: recipientOf(subject) }))
       }
       for (const user of users) {
-        await tx.refreshTokens.put(refreshToken(`token ${user}`, { user }))
+        tx.refreshTokens.put(refreshToken(`token ${user}`, { user }))
       }
       return users
     })
     const left = () =>
-      database.read(async (tx) => {
+      database.read((tx) => {
         const found: string[] = []
         for (const subject of [hers, 'auth0|dora', dora, his, carol]) {
-          if ((await tx.codes.find(`code of ${subject}`)) !== undefined) found.push(subject)
+          if (tx.codes.find(`code of ${subject}`) !== undefined) found.push(subject)
         }
-        const mails = await tx.mails.due(Number.MAX_SAFE_INTEGER, 100)
+        const mails = tx.mails.due(Number.MAX_SAFE_INTEGER, 100)
         expect(mails.map(({ id }) => id).toSorted()).toEqual(
           found.map((subject) => `mail to ${subject}`).toSorted(),
         )
         const tokens: (number | null)[] = []
         for (const user of incarnations) {
-          const token = await tx.refreshTokens.find(`token ${user}`)
+          const token = tx.refreshTokens.find(`token ${user}`)
           if (token !== undefined) tokens.push(token.user)
         }
         return { found, tokens }
@@ -120,9 +116,9 @@ describe('a deleted user (spec.md §3)', () => {
     const { database } = world
     const email = 'al@example.com'
     const keys = Array.from({ length: 60 }, (_, at) => `mmb${at}`)
-    await database.write(async (tx) => {
-      const alice = await tx.users.find(ALICE)
-      if (alice !== undefined) await tx.users.put({ ...alice, data: { email } })
+    await database.write((tx) => {
+      const alice = tx.users.find(ALICE)
+      if (alice !== undefined) tx.users.put({ ...alice, data: { email } })
       for (const key of keys) {
         const own = { ...INVITED, source: `members:${key}`, userId: ALICE, email }
         tx.memberships.put({ ...own, userId: null })
@@ -132,7 +128,7 @@ describe('a deleted user (spec.md §3)', () => {
       }
     })
     const known = (id: string, address: string | null) =>
-      database.read(async (tx) => {
+      database.read((tx) => {
         let count = 0
         for (const key of keys) if (tx.memberships.wasOwn(id, address, key)) count += 1
         return count
@@ -149,18 +145,18 @@ describe('a deleted user (spec.md §3)', () => {
     await using world = await setupWorld()
     const { database } = world
     const addresses = [ALICE, 'al@example.com']
-    await database.write(async (tx) => {
+    await database.write((tx) => {
       for (const email of addresses) {
         const source = `members:of ${email}`
         tx.memberships.put({ ...INVITED, source, userId: null, email })
         tx.memberships.remove(source)
       }
-      await startJob(tx, 'leave', { user: ALICE, addresses }, NOW)
+      startJob(tx, 'leave', { user: ALICE, addresses }, NOW)
     })
     await using jobs = world.runJobs()
     await jobs.idle()
-    await database.read(async (tx) => {
-      expect(await tx.jobs.list()).toEqual([])
+    await database.read((tx) => {
+      expect(tx.jobs.list()).toEqual([])
       for (const email of addresses) {
         expect(tx.memberships.wasOwn(email, null, `of ${email}`)).toBe(false)
       }

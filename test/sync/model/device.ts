@@ -7,7 +7,6 @@ import {
   toDBOperationSet,
 } from 'dexie-cloud-common'
 import { realmSetHash } from '../../../src/domain/sync/realm-set'
-import type { Awaitable } from '../../../src/domain/store/records'
 import type { Person, Value } from '../../access/oracle-world'
 import type { Causality } from './causality'
 import { Died, type Link, type ModelServer, TABLES } from './server'
@@ -53,6 +52,9 @@ interface Message {
 }
 
 export const UNDEFINED = { $t: 'undefined' }
+
+/** The devices of the model are ready at once, those with the published add-on later. */
+type Awaitable<T> = T | Promise<T>
 
 /** The device of a user, simulated or real. */
 export interface Device {

@@ -163,7 +163,7 @@ async function take({ cast, server, devices, witness, isGuest }: Play, given: St
   if (!one.isKnown) await one.synchronize()
   switch (given.kind) {
     case 'work':
-      return await one.transact(
+      return one.transact(
         given.acts.map((each) => (tag) => {
           const operations = operationsOf(cast, one, each, tag)
           if (isGuest(one)) witness.guests.counts += countsIn(operations)
@@ -175,12 +175,12 @@ async function take({ cast, server, devices, witness, isGuest }: Play, given: St
     case 'begin':
       return void (await one.begin())
     case 'finish':
-      return await one.finish()
+      return one.finish()
     case 'lose':
       await one.begin()
       return one.lose()
     case 'drop':
-      return await one.drop()
+      return one.drop()
     case 'listen':
       one.connect()
       await server.pass(0)
@@ -190,7 +190,7 @@ async function take({ cast, server, devices, witness, isGuest }: Play, given: St
     case 'repeat':
       return await one.repeat(given.which)
     case 'skew':
-      return await one.setSkew(given.ms)
+      return one.setSkew(given.ms)
     case 'wipe':
       return await one.wipe(
         given.keys.map((id) => ({ table: 'items', value: { id: cast.key(id), list: 'x', n: 1 } })),

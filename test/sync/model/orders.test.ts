@@ -71,8 +71,8 @@ async function setup() {
   const base = await setupStore()
   const database = await base.store.create('main')
   const items = await declareIn(database, 'items', '@id, list')
-  await database.write(async (tx) => {
-    for (const { number } of items.indexes) await tx.tables.setIndexState(number, 'ready')
+  await database.write((tx) => {
+    for (const { number } of items.indexes) tx.tables.setIndexState(number, 'ready')
   })
   const permissions = { manage: '*' }
   for (const realmId of ['rlm-team', 'rlm-side']) {
