@@ -22,7 +22,8 @@ import type { LogIndexPlace } from './private-file'
 import { copyBlank, prepareFile, requireSqlite, sqliteVersion } from './prepare'
 import { loadCommitted, loadId } from './state'
 import { SqliteReadTx, type SqliteWriteTx } from './tx'
-import { createWriter, requirePlain } from './writer'
+import { requirePlain } from './steps'
+import { createWriter } from './writer'
 
 export interface DatabaseOptions {
   readonly clock: Clock

@@ -7,9 +7,8 @@ import type { WriteContext } from './context'
 import { storageFailure } from './failure'
 import { type Group, beginGroup } from './group'
 import type { Committed } from './state'
-import { SqliteWriteTx } from './tx'
-import { MOST_OWED, paying } from './entries'
 import { beginPart, beginUndivided, type Part } from './part'
+import { pay, runIn, runSteps } from './steps'
 import { Unit } from './unit'
 
 /** A group closes at this many units or after this many ms (design.md §3). */
@@ -333,10 +332,10 @@ export function createWriter(hooks: WriterHooks): Writer {
   return {
     run: (work, options) => enqueue((context) => runIn(context, work), options),
     runSteps: (work, options) =>
-      enqueue((context, pending) => {
-        const { step, end } = stepsOf(context)
-        return watched(context.unit, pending, work(step).then(end))
-      }, options),
+      enqueue(
+        (context, pending) => watched(context.unit, pending, runSteps(context, work)),
+        options,
+      ),
     drained,
     async close(refuse) {
       const timer = setTimeout(() => {
@@ -352,82 +351,6 @@ export function createWriter(hooks: WriterHooks): Writer {
 
 const NO_OPTIONS: WriteOptions = {}
 const NO_LOADS: readonly never[] = []
-
-/** Gives the work a transaction that is dead when it returns. */
-function runIn<T>({ connection, committed, unit }: WriteContext, work: (tx: WriteTx) => T): T {
-  const tx = new SqliteWriteTx(connection, committed, unit)
-  try {
-    const result = work(tx)
-    requirePlain(result)
-    return result
-  } finally {
-    tx.end()
-  }
-}
-
-/** Throws for work that is an asynchronous function: it would go on when its transaction is over. */
-export function requirePlain(result: unknown): void {
-  if (!(result instanceof Promise)) return
-  // The failure of such work is the one that is thrown here.
-  result.catch(() => undefined)
-  throw new Error('the work of a unit is a plain function: it awaits nothing')
-}
-
-/** Writes the index entries that a unit owes. Others get their turn meanwhile, and the unit may be ended. */
-async function pay(context: WriteContext): Promise<void> {
-  const { unit } = context
-  if (unit.owed.count === 0) return
-  for (const _ of paying(context)) {
-    await unit.breathe()
-    if (unit.ended !== undefined) throw unit.ended
-  }
-}
-
-/** The steps of a unit. `end` passes its result on, unless a step has failed without an attempt around it. */
-function stepsOf(context: WriteContext): { step: Step; end: <T>(result: T) => T } {
-  const { unit } = context
-  let failure: { readonly error: unknown } | undefined
-  let isOver = false
-
-  async function run<T>(work: (tx: WriteTx) => T): Promise<T> {
-    if (unit.ended !== undefined) throw unit.ended
-    if (isOver) throw new Error('this unit is over: its steps must not outlive it')
-    unit.uses += 1
-    let result: T
-    try {
-      result = runIn(context, work)
-    } catch (error) {
-      failure ??= { error }
-      throw error
-    }
-    if (unit.owed.count >= MOST_OWED) await pay(context)
-    await unit.breathe()
-    return result
-  }
-
-  async function attempt<T>(work: () => Promise<T>): Promise<T> {
-    await pay(context)
-    const part = beginPart(context)
-    try {
-      const result = await work()
-      if (failure !== undefined) throw failure.error
-      part.keep()
-      return result
-    } catch (error) {
-      failure = undefined
-      throw part.undo(error)
-    }
-  }
-
-  return {
-    step: Object.assign(run, { attempt }),
-    end(result) {
-      isOver = true
-      if (failure !== undefined) throw failure.error
-      return result
-    },
-  }
-}
 
 /** A unit whose work has returned a promise. */
 interface Running {

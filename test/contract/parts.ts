@@ -188,19 +188,21 @@ export function describeSteps(openStore: OpenStore): void {
       expect(await keysOf(database, table)).toEqual(['a', 'd'])
     })
 
-    test('is refused a step after its end', async () => {
+    test.each(['succeeds', 'fails'])('is refused a step after it %s', async (end) => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
       let late: Step | undefined
-      await database.writeSteps(async (step) => {
+      const unit = database.writeSteps(async (step) => {
         late = step
         await step((tx) => tx.objects.put(table, [fresh('a')], NOW))
+        if (end === 'fails') throw new Error('expected')
       })
+      await unit.catch(() => undefined)
       const outliving = late!((tx) => tx.objects.put(table, [fresh('late')], NOW))
       expect(outliving).rejects.toThrow('outlive')
       await outliving.catch(() => undefined)
-      expect(await keysOf(database, table)).toEqual(['a'])
+      expect(await keysOf(database, table)).toEqual(end === 'fails' ? [] : ['a'])
     })
   })
 }

@@ -14,11 +14,6 @@ export interface JobStep {
   readonly discard?: (database: Database, tx: WriteTx, job: Job) => Job
 }
 
-/**
- * A unit of a job starts no more work after this long, ms: other writers wait little more than that.
- */
-export const UNIT_MS = 4
-
 export interface JobRunner extends AsyncDisposable {
   /** Resolves when no job is left that can continue. */
   idle(): Promise<void>
