@@ -92,10 +92,6 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
     noteRows(this.context, table)
     return count(this.context, table, most)
   }
-
-  isRealmUsed(realmId: string) {
-    return isRealmUsed(this.context, realmId)
-  }
 }
 
 function noteRows(context: TxContext, { name, builtIn }: Table): void {
@@ -131,21 +127,4 @@ function count(context: TxContext, table: Table, most: number): number {
     total += between.get(ends[at - 1] ?? 0, end, most - total)?.total ?? 0
   }
   return total
-}
-
-function isRealmUsed(context: TxContext, realmId: string): boolean {
-  const { connection } = context
-  const incarnations = connection
-    .prepare<{ number: number }>("SELECT number FROM realm_ids WHERE id = ? AND state <> 'erased'")
-    .all(realmId)
-  const tables = connection.prepare<{ number: number }>('SELECT number FROM tables').all()
-  return incarnations.some(({ number: realm }) => {
-    const has = (sql: string) => connection.prepare(sql).get(realm) !== null
-    return (
-      has('SELECT 1 FROM tombstones WHERE realm = ? LIMIT 1') ||
-      tables.some(({ number }) =>
-        has(`SELECT 1 FROM ${objectTable(number)} WHERE realm = ? LIMIT 1`),
-      )
-    )
-  })
 }

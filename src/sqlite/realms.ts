@@ -3,6 +3,7 @@ import type { TxContext, WriteContext } from './context'
 import { fact, note, noteRealm } from './memo'
 import { loadErasing, memorizeRealm } from './state'
 import { damagedRow, isSound, noteSum } from './summed'
+import { objectTable } from './tables'
 import type { Realm, RealmRef, RealmReader, RealmWriter } from '../domain/store/realms'
 
 interface RealmRow {
@@ -39,6 +40,25 @@ export class RealmReads<Context extends TxContext = TxContext> implements RealmR
         .prepare("SELECT 1 FROM realm_ids WHERE id = ? AND state <> 'live' LIMIT 1")
         .get(id) !== null
     )
+  }
+
+  isUsed(id: string) {
+    const { connection } = this.context
+    const incarnations = connection
+      .prepare<{ number: number }>(
+        "SELECT number FROM realm_ids WHERE id = ? AND state <> 'erased'",
+      )
+      .all(id)
+    const tables = connection.prepare<{ number: number }>('SELECT number FROM tables').all()
+    return incarnations.some(({ number: realm }) => {
+      const has = (sql: string) => connection.prepare(sql).get(realm) !== null
+      return (
+        has('SELECT 1 FROM tombstones WHERE realm = ? LIMIT 1') ||
+        tables.some(({ number }) =>
+          has(`SELECT 1 FROM ${objectTable(number)} WHERE realm = ? LIMIT 1`),
+        )
+      )
+    })
   }
 
   bornAt(ref: RealmRef) {

@@ -54,7 +54,7 @@ export function describeErasure(openStore: OpenStore): void {
       }
       await inEveryLife(fixture, async (again) => {
         expect(await viewOf(again, table, realm, index)).toEqual(gone)
-        expect(await again.read((tx) => tx.objects.isRealmUsed('rlm-dying'))).toBe(true)
+        expect(await again.read((tx) => tx.realms.isUsed('rlm-dying'))).toBe(true)
       })
     })
 
@@ -146,7 +146,7 @@ export function describeErasure(openStore: OpenStore): void {
       await database.write((tx) => tx.realms.markErasing(realm))
       // With "x", "m" and the tombstone of "y".
       expect(await eraseAll(database, realm, 3, tracesFor(index))).toBe(DYING.length + 3)
-      expect(await database.read((tx) => tx.objects.isRealmUsed('rlm-dying'))).toBe(false)
+      expect(await database.read((tx) => tx.realms.isUsed('rlm-dying'))).toBe(false)
       expect(await located(database, table, index, Uint8Array.of(1))).toEqual([])
       expect(await keysOf(database, other)).toEqual(['z'])
     })

@@ -260,7 +260,7 @@ export function describeObjects(openStore: OpenStore): void {
       const { database } = fixture
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'alice')
-      const isUsed = () => database.read((tx) => tx.objects.isRealmUsed('alice'))
+      const isUsed = () => database.read((tx) => tx.realms.isUsed('alice'))
       expect(await isUsed()).toBe(false)
       await database.write((tx) => tx.objects.put(table, [fresh('a', { realm })], NOW))
       expect(await isUsed()).toBe(true)
@@ -276,9 +276,9 @@ export function describeObjects(openStore: OpenStore): void {
       const realm = await ensureRealm(database, 'alice')
       await database.write((tx) => tx.objects.put(table, [fresh('a', { realm })], NOW))
       await database.write(change(table))
-      expect(await database.read((tx) => tx.objects.isRealmUsed('alice'))).toBe(true)
+      expect(await database.read((tx) => tx.realms.isUsed('alice'))).toBe(true)
       const reopened = await (await fixture.reopen()).open('main')
-      expect(await reopened.read((tx) => tx.objects.isRealmUsed('alice'))).toBe(true)
+      expect(await reopened.read((tx) => tx.realms.isUsed('alice'))).toBe(true)
     })
   })
 }

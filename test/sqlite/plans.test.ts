@@ -353,7 +353,7 @@ async function live(database: Database): Promise<void> {
     }
     tx.objects.findText(table, 'a')
     tx.objects.findText(table, 'a', new Set([1]))
-    tx.objects.isRealmUsed('rlm-a')
+    tx.realms.isUsed('rlm-a')
     tx.objects.count(table, 1_000_000)
     const size = { rows: 10, bytes: 1_000 }
     const { next } = tx.objects.changes(new Set([1, 2]), 0, 9, size)

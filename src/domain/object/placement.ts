@@ -129,7 +129,7 @@ function requireFreshRealm(writing: Writing, id: string): void {
  */
 export function mayMakeRealm(writing: Writing, id: string): boolean {
   const { tx } = writing
-  if (!tx.realms.isRetired(id) && !tx.objects.isRealmUsed(id)) return true
+  if (!tx.realms.isRetired(id) && !tx.realms.isUsed(id)) return true
   const isAlive = tx.realms.find(id) !== undefined
   return !isAlive && id.startsWith(TIED) && tieOf(writing, id) === 'own'
 }

@@ -195,8 +195,6 @@ export interface ObjectReader {
   realmsWith(table: Table, realms: ReadonlySet<RealmRef>): ReadonlySet<RealmRef>
   /** How many objects a table has, counted up to `most`. */
   count(table: Table, most: number): number
-  /** True while a realm id still has objects or tombstones, of any incarnation. */
-  isRealmUsed(realmId: string): boolean
 }
 
 export interface IndexEntry {

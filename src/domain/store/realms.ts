@@ -16,6 +16,8 @@ export interface RealmReader {
   findByRef(ref: RealmRef): Realm | undefined
   /** True when an earlier incarnation with this id was deleted. */
   isRetired(id: string): boolean
+  /** True while this id still has objects or tombstones, of any incarnation. */
+  isUsed(id: string): boolean
   /** The revision in which this life of the realm began; 0 for a realm that is unknown. */
   bornAt(ref: RealmRef): number
 }

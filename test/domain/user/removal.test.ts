@@ -39,8 +39,8 @@ describe('a deleted user (spec.md §3)', () => {
     await database.read((tx) => {
       expect(tx.jobs.list()).toEqual([])
       expect(tx.users.find(ALICE)).toBeUndefined()
-      expect(tx.objects.isRealmUsed(ALICE)).toBe(false)
-      expect(tx.objects.isRealmUsed('rlm-diary')).toBe(false)
+      expect(tx.realms.isUsed(ALICE)).toBe(false)
+      expect(tx.realms.isUsed('rlm-diary')).toBe(false)
       expect(tx.memberships.ofUser(ALICE, 100)).toEqual([])
     })
   })
