@@ -65,7 +65,7 @@ export function find(context: TxContext, table: Table, key: string): StoredObjec
   return row && checkedObject(table, key, row)
 }
 
-/** `ObjectReader.findTimed` of one key; a large value of a realm that is not among these is left out. */
+/** `ObjectReader.findMany` of one key; a large value of a realm that is not among these is left out. */
 export function findTimed(
   context: TxContext,
   table: Table,

@@ -25,10 +25,6 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     return findTimed(this.context, table, key, realms)
   }
 
-  override findMany(table: Table, keys: readonly string[]) {
-    return this.findTimed(table, keys)
-  }
-
   override page(table: Table, query: PageQuery) {
     payEntries(this.context)
     return super.page(table, query)

@@ -30,11 +30,7 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
     return find(this.context, table, key)
   }
 
-  findMany(table: Table, keys: readonly string[]): Map<string, StoredObject> {
-    return byKey(keys, (key) => find(this.context, table, key))
-  }
-
-  findTimed(table: Table, keys: readonly string[]) {
+  findMany(table: Table, keys: readonly string[]) {
     return byKey(keys, (key) => findTimed(this.context, table, key))
   }
 

@@ -43,7 +43,7 @@ export function describeChanges(openStore: OpenStore): void {
       const found = await database.read((tx) =>
         tx.objects.changes(new Set([PUBLIC_REALM_REF]), start, Infinity, WHOLE),
       )
-      const timed = await database.read((tx) => tx.objects.findTimed(things, ['a', 'b']))
+      const timed = await database.read((tx) => tx.objects.findMany(things, ['a', 'b']))
       const [a = null, b = null] = [timed.get('a'), timed.get('b')]
       const common = { realm: PUBLIC_REALM_REF }
       expect(found).toEqual({

@@ -210,5 +210,5 @@ export function describeHistory(openStore: OpenStore): void {
 }
 
 function timed(database: Database, table: Table, key: string) {
-  return database.read((tx) => tx.objects.findTimed(table, [key]).get(key))
+  return database.read((tx) => tx.objects.findMany(table, [key]).get(key))
 }

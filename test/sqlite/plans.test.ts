@@ -365,7 +365,7 @@ async function live(database: Database): Promise<void> {
       if (chunk.next !== undefined) tx.objects.contents(table, 1, chunk.next, 9, two)
     }
     tx.objects.contentsTogether(table, [1, 2], 9, size)
-    tx.objects.findTimed(table, ['k0'])
+    tx.objects.findMany(table, ['k0'])
     tx.realms.bornAt(1)
     tx.syncClients.find('alice', 'identity')
     tx.applied.find('alice', 'txid')

@@ -135,7 +135,8 @@ export interface ObjectReader {
    */
   findText(table: Table, key: string, realms?: ReadonlySet<RealmRef>): ObjectText | undefined
   find(table: Table, key: string): StoredObject | undefined
-  findMany(table: Table, keys: readonly string[]): Map<string, StoredObject>
+  /** Those of the objects that are there, with their history. */
+  findMany(table: Table, keys: readonly string[]): Map<string, TimedObject>
   /**
    * One page of the objects that a query describes. The engine chooses the way. A page costs what it holds: it
    * may end early, even empty, with a `next`. Over all pages each object that is there throughout comes once.
@@ -183,8 +184,6 @@ export interface ObjectReader {
     upTo: number,
     size: ChunkSize,
   ): Contents | undefined
-  /** `findMany` with the history of the objects. */
-  findTimed(table: Table, keys: readonly string[]): Map<string, TimedObject>
   /** The newest tombstone of a key in the living realms, or in those of them that `isIncluded`. */
   findTombstone(
     table: Table,
@@ -271,7 +270,6 @@ export interface Erased {
 
 export interface ObjectWriter extends ObjectReader {
   find(table: Table, key: string, realms?: ReadonlySet<RealmRef>): TimedObject | undefined
-  findMany(table: Table, keys: readonly string[]): Map<string, TimedObject>
   /**
    * Writes objects whose keys are all different. `now` is the operation time in ms. A new object
    * whose key is taken throws `CONFLICT`. Leaves a tombstone in a realm the object moved out of.

@@ -45,7 +45,7 @@ export function addSeen(tx: ReadTx, sight: Sight, operations: Operations, change
     if (isPersonal(name, change.realm) && !wasOwn(tx, plan.pull.actor, key)) return
     if (named?.revision === revision && !isPending(named)) return
     const table = plan.tables.get(name)
-    const current = table && tx.objects.findTimed(table, [key]).get(key)
+    const current = table && tx.objects.findMany(table, [key]).get(key)
     if (current?.isDamaged === true) return plan.leaveOut(name, key)
     // It moved within what the client sees, or was made again: then its row is sent.
     if (current === undefined || !isSeen(sight, name, current)) operations.delete(name, key)
@@ -113,7 +113,7 @@ export function pendingRows(
   while (at < pending.length && at < start + CHUNK.rows && operations.size < plan.chunk.bytes) {
     const { table: name, key, named, isMoved } = pending[at]!
     const table = tx.tables.find(name)
-    const found = table && tx.objects.findTimed(table, [key]).get(key)
+    const found = table && tx.objects.findMany(table, [key]).get(key)
     if (found?.isDamaged === true) plan.leaveOut(name, key)
     else if (found === undefined || !isSeen(sight, name, found)) operations.delete(name, key)
     else if (isUnknown(plan, name, found) && !isMoved) upsertNew(plan, operations, name, found)
@@ -136,7 +136,7 @@ export function addInvitations(tx: ReadTx, sight: Sight, operations: Operations)
     for (const [name, own] of keys) {
       const table = plan.tables.get(name)
       if (table === undefined) continue
-      for (const object of tx.objects.findTimed(table, own).values()) {
+      for (const object of tx.objects.findMany(table, own).values()) {
         const { key, revision, isDamaged } = object
         const change = { table: name, key, realm, revision, object }
         const isNew = plan.newInvitations.has(realm) || (revision > plan.base && name === 'members')
@@ -168,7 +168,7 @@ function dropWithdrawn(tx: ReadTx, sight: Sight, operations: Operations, realm: 
     const left = changes.filter(({ object }) => object === null || object.entered <= plan.base)
     const keys: string[] = []
     for (const { key } of left) if (wasOwn(tx, plan.pull.actor, key)) keys.push(key)
-    const current = tx.objects.findTimed(table, keys)
+    const current = tx.objects.findMany(table, keys)
     for (const key of keys) {
       const row = current.get(key)
       const isKept = row !== undefined && (row.isDamaged === true || isSeen(sight, 'members', row))
@@ -195,7 +195,7 @@ export function dropFormerRows(tx: ReadTx, sight: Sight, operations: Operations)
       const table = plan.tables.get(name)
       if (object !== null && object.entered > plan.base) continue
       // It may have moved to another realm that the actor sees.
-      const moved = object === null && table ? tx.objects.findTimed(table, [key]) : undefined
+      const moved = object === null && table ? tx.objects.findMany(table, [key]) : undefined
       const row = object ?? moved?.get(key)
       const isKept = row !== undefined && (row.isDamaged === true || isSeen(sight, name, row))
       if (!isKept) operations.delete(name, key)

@@ -21,7 +21,7 @@ test('an object that is put again remembers which properties changed, removed on
       rulesByTable: ROW_RULES,
     })
   const stored = async () => {
-    const found = await database.read((tx) => tx.objects.findTimed(table, ['a']))
+    const found = await database.read((tx) => tx.objects.findMany(table, ['a']))
     return found.get('a')!
   }
   await put({ id: 'a', title: 'Milk', done: false, old: 1 }, NOW)

@@ -84,7 +84,7 @@ describe('the keys that a request named (rule 8 of merging)', () => {
     const device = createDevice(world.database, BOB)
     const own = await world.database.read((tx) => {
       const table = tx.tables.find('items')
-      return tx.objects.findTimed(table!, ['itm2']).get('itm2')?.revision
+      return tx.objects.findMany(table!, ['itm2']).get('itm2')?.revision
     })
     const made = await device.pull({ named: named('itm2', { revision: own }) })
     expect(operationsOf(made)).not.toContain('upsert items itm2')

@@ -145,7 +145,7 @@ async function play(database: Database, steps: readonly Step[], again: readonly 
 async function rowsOf(database: Database, name: string) {
   return database.read((tx) => {
     const table = tx.tables.find(name)
-    const found = tx.objects.findTimed(table!, keys)
+    const found = tx.objects.findMany(table!, keys)
     const rows = []
     for (const { key: its, value, owner, realm } of found.values()) {
       rows.push({ key: its, value, owner, realmId: tx.realms.findByRef(realm)?.id })

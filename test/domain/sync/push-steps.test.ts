@@ -27,7 +27,7 @@ const modify = (changeSpec: object, list = 1) => ({
 async function counts(database: Database): Promise<Record<string, number>> {
   const rows = await database.read((tx) => {
     const table = tx.tables.find('cards')
-    return tx.objects.findTimed(table!, keys)
+    return tx.objects.findMany(table!, keys)
   })
   const found: Record<string, number> = {}
   for (const key of keys) {
