@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { SubjectMemberships } from '../../src/domain/store/memberships'
-import type { Database, ReadTx } from '../../src/domain/store/store'
+import type { Database, ReadTx, WriteTx } from '../../src/domain/store/store'
 import { accessOf, followRealm, unitAccess } from '../../src/domain/access/access'
 import { createDevice } from '../domain/sync/setup'
 import { connect, inTable, upsert } from '../domain/sync/push-setup'
@@ -37,6 +37,12 @@ function counting(database: Database) {
   counted.database.read = (work) => database.read((tx) => work(wrapTx(tx, 'shown')))
   counted.database.write = (work, options) =>
     database.write((tx) => work(wrapTx(tx, 'rows')), options)
+  counted.database.writeSteps = (work, options) =>
+    database.writeSteps((step) => {
+      const wrapped = <T>(one: (tx: WriteTx) => T) => step((tx) => one(wrapTx(tx, 'rows')))
+      const attempt = <T>(some: () => Promise<T>) => step.attempt(some)
+      return work(Object.assign(wrapped, { attempt }))
+    }, options)
   return counted
 }
 

@@ -8,7 +8,7 @@ import { setupWriter } from './setup'
 const OWN = 101_000
 const OTHERS = 45_000
 
-test('what is too much to be located is found among the next rows, page by page', async () => {
+test('objects that are too many to be located are found among the next rows, page by page', async () => {
   await using writer = setupWriter()
   const { table, index, realm } = await writer.run((tx) => {
     const declared = declare(tx, 'things', '@id, n')

@@ -145,11 +145,11 @@ function settle(writing: Writing, draft: Draft, existing: ReadonlyMap<string, Ti
   return writing.offload?.settle(writing, draft, existing.get(draft.key ?? '')) ?? draft
 }
 
-/** Each row may change the permissions that the next one is checked against. */
+/** Each row may change the permissions that the next one is checked against, in this step or in a later one. */
 function putRows(given: Writing, rules: RowRules, drafts: readonly Draft[]): string[] {
   const { tx, table, now } = given
   const texts: string[] = []
-  let access = given.isGlobal ? undefined : ownAccess(given)
+  let access = given.isGlobal ? undefined : (given.rights?.access ?? ownAccess(given))
   for (const draft of drafts) {
     const writing = access === undefined ? given : { ...given, access }
     const previous = draft.key === undefined ? undefined : tx.objects.find(table, draft.key)
@@ -169,6 +169,7 @@ function putRows(given: Writing, rules: RowRules, drafts: readonly Draft[]): str
     check?.(tx)
     if (access !== undefined) access = accessAfterPut(writing, access, placement)
   }
+  if (given.rights !== undefined) given.rights.access = access
   return texts
 }
 

@@ -1,4 +1,4 @@
-import { accessOf } from '../access/access'
+import { type Access, accessOf, type UnitAccess } from '../access/access'
 import { type Actor, requireWriter } from '../access/actor'
 import { SatchelError, quoted } from '../value/error'
 import { PUBLIC_REALM } from '../store/realms'
@@ -115,20 +115,31 @@ function writeDrafts(
   return database.writeSteps(async (step) => {
     const texts: string[] = []
     let removed = 0
+    let rights: UnitAccess | undefined
     do {
       const put = await step((tx) => {
-        const writing = writingOf(tx, upsert, plan, removed)
-        return { texts: putSome(writing, drafts, texts.length), removed: writing.removals?.total }
+        const writing = {
+          ...writingOf(tx, upsert, plan, removed, rights),
+          rights: { access: rights },
+        }
+        return { texts: putSome(writing, drafts, texts.length), writing }
       })
       for (const text of put.texts) texts.push(text)
-      removed = put.removed ?? 0
+      removed = put.writing.removals?.total ?? 0
+      rights = put.writing.rights.access
     } while (texts.length < drafts.length)
     return texts
   }, options)
 }
 
 /** The context of a step, as an actor that may have lost rights since the plan was made. */
-function writingOf(tx: WriteTx, upsert: Upsert, plan: UpsertPlan, removed: number): Writing {
+function writingOf(
+  tx: WriteTx,
+  upsert: Upsert,
+  plan: UpsertPlan,
+  removed: number,
+  rights?: Access,
+): Writing {
   const { actor, now, limits } = upsert
   requireWriter(tx, actor, now)
   const table = requireTable(tx, upsert.table)
@@ -138,7 +149,7 @@ function writingOf(tx: WriteTx, upsert: Upsert, plan: UpsertPlan, removed: numbe
   // Where nothing is indexed, no entry is removed.
   const isLimited = limits !== undefined && table.indexes.length > 0
   return {
-    ...writingInView(tx, upsert, table, accessOf(tx, actor)),
+    ...writingInView(tx, upsert, table, rights ?? accessOf(tx, actor)),
     offload: plan.offload,
     removals: isLimited ? countRemovals(limits, removed) : undefined,
   }

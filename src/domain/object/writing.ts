@@ -1,5 +1,5 @@
 import type { WireObject } from '../value/value'
-import { type Access, held } from '../access/access'
+import { type Access, held, type UnitAccess } from '../access/access'
 import type { PermissionSet } from '../value/permission'
 import type { Actor } from '../access/actor'
 import { SatchelError } from '../value/error'
@@ -29,6 +29,8 @@ export interface Writing {
   readonly rulesByTable: RulesByTable
   /** Absent where every value stays in its object. */
   readonly offload?: Offload | undefined
+  /** The rights of the writer as the rows of earlier steps have left them: loading them takes long. */
+  readonly rights?: { access: UnitAccess | undefined } | undefined
   /** Limits the index entries that the request removes; absent: any number. */
   readonly removals?: Removals | undefined
   /** The position where the only draft is staged, with all of its index entries. */

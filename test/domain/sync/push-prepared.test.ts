@@ -41,6 +41,10 @@ function watched(database: Database, before: () => unknown): Database {
       await before()
       return database.write(work, options)
     },
+    async writeSteps(work, options) {
+      await before()
+      return database.writeSteps(work, options)
+    },
   }
 }
 

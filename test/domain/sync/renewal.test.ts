@@ -38,6 +38,12 @@ function counting(database: Database, used: () => void): Database {
     ...database,
     read: (work) => database.read((tx: ReadTx) => work(watched(tx, 0))),
     write: (work, options) => database.write((tx: WriteTx) => work(watched(tx, 0)), options),
+    writeSteps: (work, options) =>
+      database.writeSteps((step) => {
+        const one = <T>(part: (tx: WriteTx) => T) => step((tx) => part(watched(tx, 0)))
+        const attempt = <T>(some: () => Promise<T>) => step.attempt(some)
+        return work(Object.assign(one, { attempt }))
+      }, options),
   }
 }
 

@@ -138,6 +138,11 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
         commitsLeft -= 1
         return await alive.write(work, options)
       },
+      async writeSteps(work, options) {
+        if (commitsLeft === 0) throw new Died()
+        commitsLeft -= 1
+        return await alive.writeSteps(work, options)
+      },
     }
   }
 
