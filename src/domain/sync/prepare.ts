@@ -21,7 +21,7 @@ import { isRejection, judgeRefs } from './judge'
 import { applyOperation } from './operations'
 import type { Overlay, Row } from './overlay'
 import type { ClientTransaction } from './request'
-import { partsOf, placedIn } from './steps'
+import { partsOf, placedIn } from './row-steps'
 import { beginExecution, beginPart, findTables, type Progress } from './unit'
 
 /** A transaction whose rows were merged and judged before its unit, which only writes them. */

@@ -4,7 +4,8 @@ import { FIXED_LIMITS, type FixedLimit } from '../value/fixed-limits'
 import { type Candidates, criteriaOf, findCandidates, hasCriteria } from './candidates'
 import type { Push } from './execution'
 import type { ClientTransaction } from './request'
-import { isOneOperation, type Large } from './steps'
+import { isOneOperation } from './row-steps'
+import type { Large } from './steps'
 
 /** Rows of one operation that are changed in one unit; with more it goes in steps. */
 const AT_ONCE = 5_000
