@@ -6,6 +6,7 @@ import { createDatabase } from './control/databases'
 import { nameHolder, readHolder } from './host/holder'
 import { type ControlListener, listenForCommands } from './control/listener'
 import { type DataFolder, takeDataFolder } from './host/data-folder'
+import type { openFolderEngine } from './host/folder-engine'
 import type { Host } from './host/host'
 import type { Testing } from './host/test-mode'
 import type { AnswerTest } from './http/routes/testing'
@@ -72,6 +73,8 @@ export interface ServerContext {
   readonly logs: Logs
   /** Called when the server listens; requests wait for the rest of the start. Must not throw. */
   readonly ready?: (server: Server) => void
+  /** Opens what keeps the databases; absent: SQLite and files below the data folder. */
+  readonly openEngine?: typeof openFolderEngine
 }
 
 const GRACE_MS = 10_000
@@ -85,13 +88,13 @@ const FIRST_DATABASE = 'main'
  */
 export async function startServer(
   config: Config,
-  { clock, logs, ready }: ServerContext,
+  { clock, logs, ready, openEngine }: ServerContext,
 ): Promise<Server> {
   await using stack = new AsyncDisposableStack()
   const mode = createMode(config)
   const printer = createPrinter(logs, mode)
   const testing = await openTesting(config, clock)
-  const take = () => takeDataFolder(config, clock, printer, testing)
+  const take = () => takeDataFolder(config, clock, printer, testing, openEngine)
   const folder = stack.use(await requireDataFolder(config.data, take))
   const live = stack.use(
     createLive({

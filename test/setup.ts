@@ -8,7 +8,9 @@ import { readConfig } from '../src/config/config'
 import type { LineSink } from '../src/log/line-sink'
 import { openLogs } from '../src/log/log'
 import type { Server } from '../src/server'
+import type { FolderEngineOptions } from '../src/host/folder-engine'
 import { createTestClock, type TestClock } from './auth/setup'
+import { engineUnderTest } from './missing'
 
 /** A folder that is removed when the test ends. */
 export interface TemporaryFolder extends Disposable {
@@ -102,7 +104,10 @@ export async function setupServerAt<Time extends Clock>(
   const config = readConfig({ environment: {}, flags: { ...defaults, ...flags, data } })
   // Only here, so that tests of one room do not load them all.
   const { startServer } = await import('../src/server')
-  const server = undo.use(await startServer(config, { clock, logs }))
+  const { openFolderEngine } = await import('../src/host/folder-engine')
+  const openEngine = (path: string, options: FolderEngineOptions) =>
+    engineUnderTest(openFolderEngine(path, options))
+  const server = undo.use(await startServer(config, { clock, logs, openEngine }))
   const { client, url } = server
   if (client === undefined) throw new Error('The data folder had a database already')
   const parts = undo.move()

@@ -55,13 +55,14 @@ export interface MailPrinter {
 /**
  * Locks the data folder of `config`, which is created if it does not exist, or returns undefined when
  * another process holds it. A server gives a `printer`, a command none: without one, queued mails are
- * not sent. `testing` is present in test mode. Throws `READ_ONLY` or `STORAGE_FULL` when the folder cannot be used.
+ * not sent. `testing` is present in test mode; `openEngine` opens what keeps the databases. Throws `READ_ONLY` or `STORAGE_FULL` when the folder cannot be used.
  */
 export async function takeDataFolder(
   config: Config,
   clock: Clock,
   printer?: MailPrinter,
   testing?: Testing,
+  openEngine = openFolderEngine,
 ): Promise<DataFolder | undefined> {
   await using stack = new AsyncDisposableStack()
   const folder = takeFolder(config)
@@ -72,7 +73,7 @@ export async function takeDataFolder(
   const clockOf = (database: string) => testing?.clockOf(database) ?? clock
   const durability = config.memory ? 'none' : config.durability
   const { secretKey } = config
-  const engine = stack.use(openFolderEngine(path, { durability, secretKey, clock, clockOf }))
+  const engine = stack.use(openEngine(path, { durability, secretKey, clock, clockOf }))
   let served: string | null = null
   let isStarting = printer !== undefined
   const base = () => config.publicUrl ?? (isLoopback(config.host) ? served : null)

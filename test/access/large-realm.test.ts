@@ -6,6 +6,7 @@ import { createDevice } from '../domain/sync/setup'
 import { connect, inTable, upsert } from '../domain/sync/push-setup'
 import { actorFor, as } from './setup'
 import { BOB, CAROL, DATE, expectDone, FULL, openTeam } from './team'
+import { countingTest } from '../missing'
 
 const COUNT = 1_000
 
@@ -119,23 +120,27 @@ test('a request of many realms reads no more memberships for its last one than f
   expect(await readFor(200)).toBeLessThanOrEqual(200 * one + 2 + 200 + COUNT)
 }, 60_000)
 
-test('an upload of many realms loads the rights of its user in few of its units', async () => {
-  await using team = await openTeam()
-  const counted = counting(team.database)
-  const erin = await connect(counted.database, 'erin')
-  const readFor = async (name: string, realms: number): Promise<number> => {
-    counted.rows = 0
-    const ids = Array.from({ length: realms }, (_, place) => `rlm${name}${place}`)
-    const values = ids.map((id) => ({ id, realmId: id, owner: 'erin' }))
-    const pushed = await erin.send([[inTable('realms', upsert(...values))]], { isUpload: true })
-    expect(pushed.rejections).toEqual([])
-    return counted.rows
-  }
-  const one = await readFor('First', 1)
-  expect(one).toBeGreaterThan(0)
-  // Loading all of them for each row would read several hundred more.
-  expect(await readFor('Many', COUNT)).toBeLessThanOrEqual(COUNT * (one + 50))
-}, 60_000)
+countingTest(
+  'an upload of many realms loads the rights of its user in few of its units',
+  async () => {
+    await using team = await openTeam()
+    const counted = counting(team.database)
+    const erin = await connect(counted.database, 'erin')
+    const readFor = async (name: string, realms: number): Promise<number> => {
+      counted.rows = 0
+      const ids = Array.from({ length: realms }, (_, place) => `rlm${name}${place}`)
+      const values = ids.map((id) => ({ id, realmId: id, owner: 'erin' }))
+      const pushed = await erin.send([[inTable('realms', upsert(...values))]], { isUpload: true })
+      expect(pushed.rejections).toEqual([])
+      return counted.rows
+    }
+    const one = await readFor('First', 1)
+    expect(one).toBeGreaterThan(0)
+    // Loading all of them for each row would read several hundred more.
+    expect(await readFor('Many', COUNT)).toBeLessThanOrEqual(COUNT * (one + 50))
+  },
+  60_000,
+)
 
 test('a pull after a change of rights reads no more for users who lost many rows of members', async () => {
   const readAfter = async (lost: number): Promise<number> => {

@@ -11,6 +11,7 @@ import type { Database } from '../../src/domain/store/store'
 import type { ViewName } from '../../src/domain/access/view'
 import { createSqliteStore } from '../../src/sqlite/store'
 import { createTestClock, type TestClock } from '../auth/setup'
+import { underTest } from '../missing'
 import { temporaryFolder } from '../setup'
 import { judge, type Operation, put, remove, through } from './operation'
 import type { Verdict } from './oracle'
@@ -33,7 +34,7 @@ export async function openDatabase(): Promise<TestDatabase> {
   await using undo = new AsyncDisposableStack()
   const folder = undo.use(temporaryFolder())
   const clock = createTestClock(NOW)
-  const store = undo.use(createSqliteStore(folder.path, { clock, durability: 'none' }))
+  const store = underTest(undo.use(createSqliteStore(folder.path, { clock, durability: 'none' })))
   const database = await store.create('main')
   const schemas = parseStores({ todoItems: '@id, title', notes: 'id' })
   await database.write((tx) => declareTables(tx, schemas, NOW))

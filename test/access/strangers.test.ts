@@ -4,6 +4,7 @@ import { act, actorFor, ADMINISTRATOR, as, get, list } from './setup'
 import { put, through } from './operation'
 import { ALICE, BOB, DATE, expectDone, MALLORY, openTeam } from './team'
 import { user } from '../contract/user-fixture'
+import { countingTest } from '../missing'
 
 type Team = Awaited<ReturnType<typeof openTeam>>
 
@@ -132,7 +133,7 @@ describe('after a change that is none of theirs, a user pays nothing for', () =>
   })
 })
 
-test('a role that a user has in many realms is read once', async () => {
+countingTest('a role that a user has in many realms is read once', async () => {
   await using team = await openTeam()
   const boss = { realmId: 'rlm-public', name: 'boss', permissions: { add: ['todoItems'] } }
   expectDone(await act(team.database, ADMINISTRATOR, through('all', put('roles', boss))))

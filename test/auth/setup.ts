@@ -15,6 +15,7 @@ import type { SigningKey } from '../../src/domain/store/records'
 import { SCOPES, type Scope } from '../../src/domain/value/scope'
 import type { Database, Store } from '../../src/domain/store/store'
 import { createSqliteStore } from '../../src/sqlite/store'
+import { underTest } from '../missing'
 
 export const SECOND = 1000
 export const MINUTE = 60 * SECOND
@@ -64,7 +65,7 @@ export function folderOf({ id }: Database): string {
 /** A store in a folder of its own that is gone afterwards. */
 export async function setupStore(clock = createTestClock()): Promise<TestStore> {
   const folder = await mkdtemp(join(tmpdir(), 'satchel-test-'))
-  const store = createSqliteStore(folder, { clock, durability: 'relaxed' })
+  const store = underTest(createSqliteStore(folder, { clock, durability: 'relaxed' }))
   return {
     folder,
     clock,

@@ -8,6 +8,7 @@ import {
   entry,
   eraseAll,
   find,
+  failPart,
   fresh,
   get,
   inEveryLife,
@@ -304,14 +305,7 @@ export function describeErasure(openStore: OpenStore): void {
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       await database.write((tx) => tx.objects.put(table, [fresh('a', { realm })], NOW))
-      await database.write((tx) => {
-        const part = () =>
-          tx.attempt(() => {
-            remove(tx, table, 'a')
-            throw new Error('expected')
-          })
-        expect(part).toThrow()
-      })
+      await database.write((tx) => failPart(tx, () => remove(tx, table, 'a')))
       await database.write((tx) => tx.realms.markErasing(realm))
       expect(await eraseAll(database, realm)).toBe(1)
     })

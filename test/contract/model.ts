@@ -7,6 +7,7 @@ import {
   declareIn,
   ensureRealm,
   entry,
+  failPart,
   NOW,
   type OpenStore,
   rowsOf,
@@ -109,13 +110,11 @@ async function setupWorld(database: Database): Promise<World> {
 
 function runUnit(tx: WriteTx, world: World, { parts, fails }: Unit): void {
   for (const one of parts) {
-    const work = () =>
-      tx.attempt(() => {
-        for (const { key, object } of one.steps) runStep(tx, world, key, object)
-        if (one.fails) throw new Error('expected')
-      })
-    if (one.fails) expect(work).toThrow('expected')
-    else work()
+    const work = () => {
+      for (const { key, object } of one.steps) runStep(tx, world, key, object)
+    }
+    if (one.fails) failPart(tx, work)
+    else tx.attempt(work)
   }
   if (fails) throw new Error('expected')
 }

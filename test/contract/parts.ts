@@ -6,6 +6,7 @@ import {
   declare,
   declareIn,
   entry,
+  failPart,
   fresh,
   keyOf,
   keysOf,
@@ -38,19 +39,15 @@ export function describeParts(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
-      const failure = new Error('not this part')
       await database.write((tx) => {
         tx.objects.put(table, [fresh('before')], NOW)
-        const part = () =>
-          tx.attempt(() => {
-            tx.objects.put(table, [fresh('amid')], NOW)
-            update(tx, table, 'before', { value: '"changed"' })
-            declare(tx, 'others')
-            tx.realms.ensure('rlm-new')
-            tx.tables.seal(true)
-            throw failure
-          })
-        expect(part).toThrow(failure)
+        failPart(tx, () => {
+          tx.objects.put(table, [fresh('amid')], NOW)
+          update(tx, table, 'before', { value: '"changed"' })
+          declare(tx, 'others')
+          tx.realms.ensure('rlm-new')
+          tx.tables.seal(true)
+        })
         expect(tx.tables.find('others')).toBeUndefined()
         expect(tx.tables.isSealed()).toBe(false)
         expect(tx.realms.find('rlm-new')).toBeUndefined()
@@ -65,21 +62,13 @@ export function describeParts(openStore: OpenStore): void {
       const { database } = fixture
       const table = await declareIn(database, 'things')
       const put = (tx: WriteTx, key: string) => tx.objects.put(table, [fresh(key)], NOW)
-      const failing = (tx: WriteTx, work: () => void) => {
-        const part = () =>
-          tx.attempt(() => {
-            work()
-            throw new Error('refused')
-          })
-        expect(part).toThrow('refused')
-      }
       await database.write((tx) => {
         tx.attempt(() => {
           put(tx, 'outer')
-          failing(tx, () => put(tx, 'inner'))
+          failPart(tx, () => put(tx, 'inner'))
           tx.attempt(() => put(tx, 'second'))
         })
-        failing(tx, () => tx.attempt(() => put(tx, 'kept in a failed part')))
+        failPart(tx, () => tx.attempt(() => put(tx, 'kept in a failed part')))
       })
       expect(await keysOf(database, table)).toEqual(['outer', 'second'])
     })
@@ -94,12 +83,7 @@ export function describeParts(openStore: OpenStore): void {
       const lookup = { index: number, keys: [Uint8Array.of(0, 7, 1)] }
       const keys = await database.write((tx) => {
         tx.objects.put(table, [tagged('a')], NOW)
-        const part = () =>
-          tx.attempt(() => {
-            tx.objects.put(table, [tagged('b')], NOW)
-            throw new Error('refused')
-          })
-        expect(part).toThrow('refused')
+        failPart(tx, () => tx.objects.put(table, [tagged('b')], NOW))
         tx.objects.put(table, [tagged('c')], NOW)
         return found(tx, table, lookup)
       })

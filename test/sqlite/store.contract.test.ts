@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createSqliteStore } from '../../src/sqlite/store'
 import { createTestClock } from '../auth/setup'
 import { describeStore } from '../contract/store'
+import { underTest } from '../missing'
 import { temporaryFolder } from '../setup'
 import { copyFolder } from './folders'
 
@@ -12,7 +13,7 @@ describeStore('SQLite', async () => {
   const [live, crashed] = [join(path, 'live'), join(path, 'crashed')]
   const clock = createTestClock()
   const open = (folder: string) =>
-    owned.use(createSqliteStore(folder, { clock, durability: 'none' }))
+    underTest(owned.use(createSqliteStore(folder, { clock, durability: 'none' })))
   mkdirSync(live)
   const store = open(live)
   return {

@@ -5,6 +5,7 @@ import type { WriteTx } from '../../../src/domain/store/store'
 import { setupStore } from '../../auth/setup'
 import { declareIn, NOW } from '../../contract/fixture'
 import { administrator } from '../blob/setup'
+import { countingTest } from '../../missing'
 
 /** A database that can count what its units do: `watch` gets each step of them, and `count` to call. */
 async function setup(watch: (tx: WriteTx, count: () => void) => void) {
@@ -63,34 +64,37 @@ const many = (from: number, title: string, length = 1_000) =>
   }))
 const texts = (objects: readonly object[]) => objects.map((object) => JSON.stringify(object))
 
-test('new objects are written without a look for ones that they would replace', async () => {
-  await using base = await setup(({ objects }, count) => {
-    const findMany = objects.findMany.bind(objects)
-    objects.findMany = (table, keys) => {
-      count()
-      return findMany(table, keys)
-    }
-  })
-  const { stored, counted, put } = base
-  const first = '{"id":"a","realmId":"rlm-public","owner":null}'
-  const second = '{"id":"a","realmId":"rlm-public","title":"again","owner":null}'
-  expect(await put('todo', { id: 'a', realmId: 'rlm-public' })).toEqual([first])
-  expect(counted()).toBe(0)
-  expect(await put('todo', { id: 'a', realmId: 'rlm-public', title: 'again' })).toEqual([second])
-  expect(counted()).toBe(1)
-  expect(await put('todo', ...many(0, 'new'))).toEqual(texts(many(0, 'new')))
-  expect(counted()).toBe(0)
-  // The second half is there, and looked up by the hundreds.
-  const mixed = [...many(5_000, 'new'), ...many(0, 'replaced')]
-  expect(await put('todo', ...mixed)).toEqual(texts(mixed))
-  expect(counted()).toBe(5)
-  // The same key twice: the second one replaces the first.
-  const [first0, second0] = [many(9_000, 'first')[0]!, many(9_000, 'second')[0]!]
-  expect(await put('todo', first0, second0)).toEqual(texts([first0, second0]))
-  const table = (await stored.read((tx) => tx.tables.find('todo')))!
-  const kept = await stored.read((tx) => tx.objects.find(table, 'k9000'))
-  expect(kept?.value).toBe(JSON.stringify(second0))
-})
+countingTest(
+  'new objects are written without a look for ones that they would replace',
+  async () => {
+    await using base = await setup(({ objects }, count) => {
+      const findMany = objects.findMany.bind(objects)
+      objects.findMany = (table, keys) => {
+        count()
+        return findMany(table, keys)
+      }
+    })
+    const { stored, counted, put } = base
+    const first = '{"id":"a","realmId":"rlm-public","owner":null}'
+    const second = '{"id":"a","realmId":"rlm-public","title":"again","owner":null}'
+    expect(await put('todo', { id: 'a', realmId: 'rlm-public' })).toEqual([first])
+    expect(counted()).toBe(0)
+    expect(await put('todo', { id: 'a', realmId: 'rlm-public', title: 'again' })).toEqual([second])
+    expect(counted()).toBe(1)
+    expect(await put('todo', ...many(0, 'new'))).toEqual(texts(many(0, 'new')))
+    expect(counted()).toBe(0)
+    // The second half is there, and looked up by the hundreds.
+    const mixed = [...many(5_000, 'new'), ...many(0, 'replaced')]
+    expect(await put('todo', ...mixed)).toEqual(texts(mixed))
+    expect(counted()).toBe(5)
+    // The same key twice: the second one replaces the first.
+    const [first0, second0] = [many(9_000, 'first')[0]!, many(9_000, 'second')[0]!]
+    expect(await put('todo', first0, second0)).toEqual(texts([first0, second0]))
+    const table = (await stored.read((tx) => tx.tables.find('todo')))!
+    const kept = await stored.read((tx) => tx.objects.find(table, 'k9000'))
+    expect(kept?.value).toBe(JSON.stringify(second0))
+  },
+)
 
 test('a unit goes in steps, between which others have their turn: new objects, replaced ones and rows', async () => {
   await using base = await setup((_tx, count) => count())

@@ -13,6 +13,7 @@ import { parseStores } from '../../../src/domain/value/schema'
 import { SCOPES } from '../../../src/domain/value/scope'
 import { createSqliteStore } from '../../../src/sqlite/store'
 import { createTestClock } from '../../auth/setup'
+import { underTest } from '../../missing'
 import { temporaryFolder } from '../../setup'
 
 export const NOW = Date.UTC(2030, 0, 1)
@@ -32,7 +33,7 @@ export async function openWorld() {
   await using undo = new AsyncDisposableStack()
   const folder = undo.use(temporaryFolder())
   const clock = createTestClock(NOW)
-  const store = undo.use(createSqliteStore(folder.path, { clock, durability: 'none' }))
+  const store = underTest(undo.use(createSqliteStore(folder.path, { clock, durability: 'none' })))
   const database = await store.create('main')
   await declare(database, { items: '@id, title', notes: 'id' })
   const parts = undo.move()

@@ -16,6 +16,7 @@ import { createHub, type Hub } from '../../../src/sync/hub'
 import { keyOf, type Person, type Row, type Value, type World } from '../../access/oracle-world'
 import { actorFor, ADMINISTRATOR } from '../../access/setup'
 import { createTestClock } from '../../auth/setup'
+import { underTest } from '../../missing'
 import { temporaryFolder } from '../../setup'
 import { settled } from '../setup'
 
@@ -70,7 +71,7 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
   const folder = undo.use(temporaryFolder())
   const clock = createTestClock(START)
   let reports: string[] = []
-  const openStore = () => createSqliteStore(folder.path, { clock, durability: 'none' })
+  const openStore = () => underTest(createSqliteStore(folder.path, { clock, durability: 'none' }))
   let store = openStore()
   undo.defer(() => store[Symbol.asyncDispose]())
   let database = await store.create('main')
