@@ -8,9 +8,15 @@ import { temporaryFolder } from '../setup'
 import { declareIn, fresh, keysOf, NOW } from './fixture'
 
 /** A part of what `bun run missing` runs, which takes minutes. */
-const SAMPLE = ['test/sqlite/store.contract.test.ts', 'test/domain/object']
+const SAMPLE = [
+  'test/sqlite/store.contract.test.ts',
+  'test/domain/object',
+  'test/domain/sync/push.test.ts',
+  'test/domain/sync/push-prepared.test.ts',
+  'test/domain/sync/pull.test.ts',
+]
 
-test('an engine that has no value at once passes the contract suite, and tests of objects', async () => {
+test('an engine that has no value at once passes the contract suite, and tests of objects and sync', async () => {
   const run = Bun.spawn([process.execPath, 'test', '--timeout', '60000', ...SAMPLE], {
     // A unit that asks for hundreds of values is quicker with fewer runs.
     env: { ...process.env, SATCHEL_TEST_ENGINE: 'missing', SATCHEL_TEST_MISSES: '25' },

@@ -230,8 +230,10 @@ function runLong(
   ahead: Ahead,
 ): Promise<Progress> {
   return writeLongUnit(database, push, async (step) => {
-    const part = beginPart(progress)
-    const begun = await step((tx) => begin(tx, push, transaction, ahead, part))
+    const { part, begun } = await step((tx) => {
+      const own = beginPart(progress)
+      return { part: own, begun: begin(tx, push, transaction, ahead, own) }
+    })
     if (begun !== undefined) {
       await inSteps(step, begun.run, begun.work)
       await step((tx) => end(tx, begun.run, transaction))

@@ -173,9 +173,18 @@ async function executeStep(
   const next = await step((tx) => nextStep(tx, push, underway))
   const { at, rows } = next
   if (rows === undefined) return { ...part, step: at, isOver: true, refusals: [] }
-  const refusals = rows.table.builtIn
-    ? await step((tx) => executeRuled(tx, push, rows, part))
-    : await executePlain(step, push, rows, part)
+  let refusals: readonly SatchelError[]
+  if (rows.table.builtIn) {
+    const { refusal, names, written, clock } = await step((tx) =>
+      executeRuled(tx, push, rows, part),
+    )
+    refusals = refusal === undefined ? [] : [refusal]
+    part.names.append(names)
+    part.written.append(written)
+    part.clock = clock
+  } else {
+    refusals = await executePlain(step, push, rows, part)
+  }
   const { transaction } = underway
   for (const refusal of refusals) addRefused(part.refused, transaction, refusal)
   const { actor, client, now } = push
@@ -225,33 +234,35 @@ async function executePlain(
   return refusals
 }
 
+interface Ruled extends Pick<Progress, 'names' | 'written' | 'clock'> {
+  readonly refusal: SatchelError | undefined
+}
+
 /** Rows with rules are judged together: all rows of the step are written, or none is. */
 function executeRuled(
   tx: WriteTx,
   push: Push,
   { placed, candidates }: RowStep,
   part: Progress,
-): readonly SatchelError[] {
-  const { clock } = part
-  const { floor } = clock
+): Ruled {
   const names = createNames()
   const written = createWrittenRows(part.written)
+  const clock = { ...part.clock }
   try {
     tx.attempt(() => {
       const access = accessOf(tx, push.actor)
-      const run = beginExecution(tx, push, access, { ...part, names, written }, candidates)
+      const run = beginExecution(tx, push, access, { ...part, names, written, clock }, candidates)
       atOnce(executeAll(run, placed))
       if (run.mayDelete) tx.syncClients.noteRejection(push.client.number)
     })
-    part.names.append(names)
-    part.written.append(written)
-    return []
+    return { refusal: undefined, names, written, clock }
   } catch (error) {
     if (!isRejection(error)) throw error
-    clock.floor = floor
     const operations = placed.map(({ operation }) => operation)
-    noteAll(push, { operations }, part.names, { isRejected: true, revision: undefined })
-    return [error]
+    const rejected = createNames()
+    noteAll(push, { operations }, rejected, { isRejected: true, revision: undefined })
+    const unwritten = createWrittenRows(part.written)
+    return { refusal: error, names: rejected, written: unwritten, clock: part.clock }
   }
 }
 

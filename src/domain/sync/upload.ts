@@ -201,18 +201,18 @@ async function uploadSome(
   part: Progress,
 ): Promise<Progress & { readonly refusals: readonly SatchelError[]; readonly done: number }> {
   const refusals: SatchelError[] = []
-  const refuse = (row: UploadedRow, refusal: SatchelError) => {
-    refusals.push(refusal)
-    noteRow(refusal, row)
-    addRefused(part.refused, transaction, refusal)
-    note(push, row, part.names, { isRejected: true })
-  }
   const rights: Rights = { access: undefined, least: 0 }
   let done = 0
   let ruled = 0
   while (done < rows.length && (done < rights.least || (done < MOST_ROWS && ruled < MOST_RULED))) {
     const batch = rows.slice(done, done + BATCH_ROWS)
-    await step((tx) => uploadBatch(tx, push, batch, { part, rights }, refuse))
+    const refused = await step((tx) => uploadBatch(tx, push, batch, { part, rights }))
+    for (const { row, refusal } of refused) {
+      refusals.push(refusal)
+      noteRow(refusal, row)
+      addRefused(part.refused, transaction, refusal)
+      note(push, row, part.names, { isRejected: true })
+    }
     done += batch.length
     ruled += batch.filter(({ table }) => table.builtIn).length
   }
@@ -233,21 +233,27 @@ interface UnitState {
   readonly rights: Rights
 }
 
+interface RefusedRow {
+  readonly row: UploadedRow
+  readonly refusal: SatchelError
+}
+
+/** Stores the rows that may be stored; the others are returned. */
 function uploadBatch(
   tx: WriteTx,
   push: Push,
   batch: readonly UploadedRow[],
   { part, rights }: UnitState,
-  refuse: (row: UploadedRow, refusal: SatchelError) => void,
-): void {
+): readonly RefusedRow[] {
+  const refused: RefusedRow[] = []
   const plain = new Map<Table, UploadedRow[]>()
   for (const row of batch) {
     const { table } = row
     if (row.refusal !== undefined) {
-      refuse(row, row.refusal)
+      refused.push({ row, refusal: row.refusal })
     } else if (table.builtIn) {
       const refusal = uploadRuled(tx, push, row, { part, rights })
-      if (refusal !== undefined) refuse(row, refusal)
+      if (refusal !== undefined) refused.push({ row, refusal })
     } else {
       const rows = plain.get(table)
       if (rows === undefined) plain.set(table, [row])
@@ -263,13 +269,15 @@ function uploadBatch(
       const found = merge(run, row, part.names)
       if (found !== undefined) uploaded.set(found, row)
     }
-    const refused = (found: Row, refusal: SatchelError) => refuse(uploaded.get(found)!, refusal)
-    atOnce(writePlain(run, table, [...uploaded.keys()], refused))
+    const refuse = (found: Row, refusal: SatchelError) =>
+      void refused.push({ row: uploaded.get(found)!, refusal })
+    atOnce(writePlain(run, table, [...uploaded.keys()], refuse))
     if (run.mayDelete) tx.syncClients.noteRejection(push.client.number)
     // The first object of a user makes the private realm.
     rights.access = undefined
     rights.least = 0
   }
+  return refused
 }
 
 /** Stores a row of a built-in table; resolves to the refusal when it may not be stored. */

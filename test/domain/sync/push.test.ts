@@ -18,6 +18,7 @@ import {
   setupPush,
   upsert,
 } from './push-setup'
+import { countingTest } from '../../missing'
 
 const TEAM = ['alice', 'rlm-team'] as const
 const add = (n: number) => ({ n: { '@@propmod': { add: n } } })
@@ -426,7 +427,7 @@ describe('rights in a transaction', () => {
     expect(pushed.named.get('members')?.get('mmb-carol')?.isAsSent).toBe(false)
   })
 
-  test('mails follow the state of an invitation, not the number of requests', async () => {
+  countingTest('mails follow the state of an invitation, not the number of requests', async () => {
     await using world = await setupPush()
     const { database } = world
     const alice = await connect(database, 'alice')
