@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KEY, REQUESTS, send, succeed, tokenRequest, type World } from './requests'
 
-/** A request and the source files in which at least one function ran while it was served. */
+/** A request, the source files in which at least one function ran while it was served, and how many functions did. */
 export interface Entered {
   readonly name: string
   readonly files: readonly string[]
+  readonly functions: number
 }
 
 const WARM_UPS = 2
@@ -21,15 +22,16 @@ export async function countEntered(root: string): Promise<Entered[]> {
   const world = await createWorld(server)
   const counted: Entered[] = []
   for (const { name, prepare } of REQUESTS) {
-    let files: readonly string[] = []
+    let names: readonly string[] = []
     for (let turn = 0; turn <= WARM_UPS; turn += 1) {
       const request = await prepare(world, turn)
       await server.idle()
       server.clear()
       await succeed(request)
-      files = await server.idle()
+      names = await server.idle()
     }
-    counted.push({ name, files: files.toSorted() })
+    const files = new Set(names.map((each) => each.slice(0, each.indexOf('#'))))
+    counted.push({ name, files: [...files].toSorted(), functions: names.length })
   }
   return counted
 }
@@ -44,7 +46,7 @@ interface Instrumented extends AsyncDisposable {
   readonly lines: readonly string[]
   /** Begins anew. */
   clear(): void
-  /** Resolves to the files entered since then as soon as no more are added. */
+  /** Resolves to the functions entered since then as soon as no more are added. */
   idle(): Promise<readonly string[]>
 }
 
@@ -58,7 +60,7 @@ async function startInstrumented(root: string): Promise<Instrumented> {
   const data = ['--data', join(folder, 'data')]
   const environment = { PATH: process.env['PATH'], HOUSE_ROOT: root }
 
-  const told: ((files: readonly string[]) => void)[] = []
+  const told: ((names: readonly string[]) => void)[] = []
   const preload = join(import.meta.dir, 'instrument.ts')
   const child = Bun.spawn(
     [process.execPath, '--preload', preload, main, 'serve', ...data, '--port', '0', '--json'],
@@ -68,7 +70,7 @@ async function startInstrumented(root: string): Promise<Instrumented> {
       stdin: 'ignore',
       stdout: 'pipe',
       stderr: 'pipe',
-      ipc: (files) => told.shift()?.(files as readonly string[]),
+      ipc: (names) => told.shift()?.(names as readonly string[]),
     },
   )
   undo.defer(async () => {
@@ -106,11 +108,11 @@ async function startInstrumented(root: string): Promise<Instrumented> {
     lines,
     clear: () => child.send('clear'),
     async idle() {
-      for (let files = await tell(); ;) {
+      for (let names = await tell(); ;) {
         await Bun.sleep(200)
         const later = await tell()
-        if (later.length === files.length) return later
-        files = later
+        if (later.length === names.length) return later
+        names = later
       }
     },
     [Symbol.asyncDispose]: () => parts.disposeAsync(),

@@ -3,15 +3,15 @@ import { join, relative } from 'node:path'
 import { parseSync } from 'oxc-parser'
 
 /**
- * Preloaded into a server: notes which source files have a function whose body ran. The parent
- * sends `clear`, or `tell` to get their paths.
+ * Preloaded into a server: notes the functions whose bodies ran. The parent sends `clear`, or `tell` to get
+ * them, each as the path of its file and its position there: `src/main.ts#120`.
  */
 
 const root = process.env['HOUSE_ROOT'] ?? process.cwd()
 const source = join(root, 'src')
 const entered = new Set<string>()
 
-Object.assign(globalThis, { enteredFile: (path: string) => entered.add(path) })
+Object.assign(globalThis, { enteredFunction: (name: string) => entered.add(name) })
 
 process.on('message', (message) => {
   if (message === 'clear') entered.clear()
@@ -19,7 +19,7 @@ process.on('message', (message) => {
 })
 
 Bun.plugin({
-  name: 'entered files',
+  name: 'entered functions',
   setup(build) {
     // Synchronous: a file that `require` loads cannot wait.
     build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
@@ -38,7 +38,7 @@ interface Node {
 
 /** Puts a call in front of the body of every function. */
 function instrument(path: string, text: string): string {
-  const call = `enteredFile(${JSON.stringify(path)})`
+  const call = (at: number) => `enteredFunction(${JSON.stringify(`${path}#${at}`)})`
   const insertions: { readonly at: number; readonly text: string }[] = []
 
   function walk(value: unknown): void {
@@ -48,9 +48,12 @@ function instrument(path: string, text: string): string {
     if (/^(?:Arrow)?Function/.test(value.type) && isNode(body)) {
       const isBlock = body.type === 'BlockStatement' || body.type === 'FunctionBody'
       if (isBlock) {
-        insertions.push({ at: body.start + 1, text: `${call};` })
+        insertions.push({ at: body.start + 1, text: `${call(body.start)};` })
       } else {
-        insertions.push({ at: body.start, text: `(${call},` }, { at: body.end, text: ')' })
+        insertions.push(
+          { at: body.start, text: `(${call(body.start)},` },
+          { at: body.end, text: ')' },
+        )
       }
     }
     for (const child of Object.values(value)) walk(child)

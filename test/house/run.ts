@@ -6,8 +6,8 @@ import { readSources } from './sources'
 
 const usage = `bun run house [options]
 
-Prints how large the files of src are, how they import each other, and in how many of them a
-function runs while a request is served.
+Prints how large the files of src are, how they import each other, in how many of them a function
+runs while a request is served, and how many functions do.
 
   --root FOLDER    another checkout, with its dependencies installed (this one)
   --files          also list the files: with one importer, in cycles, entered by each request
@@ -60,8 +60,11 @@ function renderTable(shape: Shape, entered: readonly Entered[], hasFiles: boolea
     'imports between the folders of src/domain',
     ...[...shape.betweenFolders].map(([arrow, count]) => row(`  ${arrow}`, count)),
     '',
-    'files entered by one request',
-    ...entered.flatMap(({ name, files }) => [row(`  ${name}`, files.length), ...list(files)]),
+    'files entered by one request, and functions that run',
+    ...entered.flatMap(({ name, files, functions }) => [
+      row(`  ${name}`, `${files.length} · ${functions}`),
+      ...list(files),
+    ]),
   ].join('\n')
 }
 
