@@ -106,8 +106,9 @@ test('a request of many realms reads no more memberships for its last one than f
     expectDone(await writer.put('realms', ...Array.from({ length: realms }, () => ({}))))
     return counted.rows
   }
-  const one = await readFor(1)
-  expect(one).toBeGreaterThan(0)
+  // The rights after the last row of a request are not looked up when it is the only one.
+  expect(await readFor(1)).toBe(1)
+  const one = (await readFor(2)) / 2
   // The first look at what the writer may do finds the realm from before.
   expect(await readFor(200)).toBeLessThanOrEqual(200 * one + 2)
   const invitations = Array.from({ length: COUNT }, (_, place) => ({

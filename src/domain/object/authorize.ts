@@ -137,7 +137,10 @@ export function needsReadableRefs({ isGlobal }: Writing, { draft }: Placement): 
  * writer; callers with `GLOBAL_WRITE` are not checked. Throws `BLOB_NOT_READABLE` naming the
  * property.
  */
-export function requireReadableRefs({ tx, access }: Writing, { draft, previous }: Placement): void {
+export function requireReadableRefs(writing: Writing, placement: Placement): void {
+  if (!needsReadableRefs(writing, placement)) return
+  const { tx, access } = writing
+  const { draft, previous } = placement
   const isKnown = previous !== undefined && previous.isDamaged !== true
   const known = new Set(isKnown ? storedRefs(previous.value) : [])
   for (const { ref, path } of refsIn(draft.object)) {

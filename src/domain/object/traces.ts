@@ -7,7 +7,7 @@ import type { Table, TableIndex } from '../store/tables'
 const NONE: readonly never[] = []
 
 /** An object as its text, with its properties, which are read only where they are needed. */
-interface Readable {
+export interface Readable {
   readonly text: string
   readonly object: WireObject
 }
@@ -21,11 +21,6 @@ export function tracesOf(table: Table, readable: Readable): Traces {
     entries: table.indexes.length === 0 ? NONE : entriesOf(table, readable.object),
     blobs: mentionsBlobs(readable.text) ? blobsIn(readable.object) : NONE,
   }
-}
-
-/** The same for a stored value, which is parsed only if it has index entries or references. */
-export function storedTraces(table: Table, value: string): Traces {
-  return tracesOf(table, stored(value))
 }
 
 /** A stored value, which is parsed when its properties are first needed. */
@@ -42,7 +37,7 @@ export function stored(text: string): Readable {
 /** The traces of an object that is replaced or removed; none of a damaged one, whose value is lost. */
 export function tracesBefore(table: Table, previous: StoredObject): Traces {
   if (previous.isDamaged === true) return { entries: NONE, blobs: NONE }
-  return storedTraces(table, previous.value)
+  return tracesOf(table, stored(previous.value))
 }
 
 /** The entries an object has in the declared indexes of its table. */

@@ -1,8 +1,8 @@
+import { requireReadableRefs } from '../object/authorize'
 import type { WriteTx } from '../store/store'
-import { putObjects, removeObjects } from '../object/discard'
 import { formatStamps, stampReplacement } from '../object/stamps'
-import { replacementOf, stored, storedTraces, tracesOf } from '../object/traces'
-import { type Placement, type RowRules, type Writing, rulesOf } from '../object/writing'
+import { judgeRemoval, putOf, putRow, removalOf, removeRow, store } from '../object/write'
+import { type Placement, type Writing, rulesOf } from '../object/writing'
 import { ensureOwnerRow } from '../rows/owner-row'
 import type { ObjectPut, ObjectRemoval, TimedObject } from '../store/objects'
 import type { Realm, RealmRef } from '../store/realms'
@@ -11,7 +11,7 @@ import type { SatchelError } from '../value/error'
 import { changedProperties } from '../value/value'
 import type { Work } from '../value/work'
 import { type Execution, type OwnedRealm, writingOf } from './execution'
-import { isRejection, judgePut, judgeRefs, judgeRemoval, judgeSize } from './judge'
+import { isRejection, judgePut, judgeSize } from './judge'
 import type { RowState } from './merge'
 import { disappoint } from './operations'
 import type { Row } from './overlay'
@@ -131,31 +131,28 @@ function putRuled(run: Execution, row: Row): Placement | undefined {
 }
 
 function settleAndPut(run: Execution, row: Row): Placement | undefined {
-  const { tx, push } = run
   const writing = writingOf(run, row.table)
   const settled = settle(run, row, writing)
   if (settled === undefined) return undefined
-  const rules = rulesOf(writing.rulesByTable, row.table)
   if (settled === 'removed') {
     if (row.before !== undefined) removeRuled(run, row, true)
     return undefined
   }
+  const rules = rulesOf(writing.rulesByTable, row.table)
   const placement = rules?.complement?.(writing, settled) ?? settled
-  putObjects(tx, row.table, [putOf(run, row, placement)], push.now)
-  rules?.afterPut(writing, placement)
+  putRow(writing, placement, stampsOf(run, row, placement))
   noteWritten(run, row)
   return placement
 }
 
 function removeRuled(run: Execution, row: Row, isJudged = false): void {
-  const { tx, push } = run
   const { table, before } = row
   if (before === undefined) return
   const writing = writingOf(run, table)
-  if (!isJudged) named(row, () => judgeRemoval(writing, before))
-  const rules: RowRules | undefined = rulesOf(writing.rulesByTable, table)
-  const isDone = named(row, () => rules?.remove(writing, before))
-  if (isDone !== true) removeObjects(tx, table, [removalOf(row)], push.now)
+  named(row, () => {
+    if (!isJudged) judgeRemoval(writing, before)
+    removeRow(writing, before)
+  })
   noteWritten(run, row)
 }
 
@@ -182,7 +179,6 @@ function writeBatch(
   rows: readonly Row[],
   refused?: (row: Row, refusal: SatchelError) => void,
 ): void {
-  const { tx, push } = run
   const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
   const puts: ObjectPut[] = []
   const removals: ObjectRemoval[] = []
@@ -198,15 +194,14 @@ function writeBatch(
       settled = undefined
     }
     if (settled === 'removed') {
-      if (row.before !== undefined) removals.push(removalOf(row))
+      if (row.before !== undefined) removals.push(removalOf(writing, row.before))
       noteWritten(run, row)
     } else if (settled !== undefined) {
-      puts.push(putOf(run, row, settled))
+      puts.push(putOf(writing, settled, stampsOf(run, row, settled)))
       noteWritten(run, row)
     }
   }
-  putObjects(tx, table, puts, push.now)
-  removeObjects(tx, table, removals, push.now)
+  store(writing, puts, removals)
 }
 
 /** Judges rows of an ordinary table as `writePlain` does. Throws the refusal of the first that may not be written. */
@@ -254,7 +249,7 @@ function judge(
     return undefined
   }
   if (run.push.limits !== undefined) judgeSize(own, row.table, run.push.limits)
-  judgeRefs(writing, own)
+  requireReadableRefs(writing, own)
   return own
 }
 
@@ -315,10 +310,10 @@ function isUnchanged(
   return formatStamps(stamps, updated, revision) === earlier && JSON.stringify(object) === value
 }
 
-export function putOf(run: Execution, row: Row, placement: Placement): ObjectPut {
+/** The stamps of a row that is put, as text: those of merging. */
+export function stampsOf(run: Execution, row: Row, { draft }: Placement): string | null {
   const { revision, push } = run
-  const { draft, key, realm, owner } = placement
-  const { table, before, state } = row
+  const { state } = row
   if (state.kind !== 'row') throw new Error('a row that is put has an object')
   // Rules may have set properties of their own.
   const isOwn = draft.object === state.object
@@ -327,21 +322,7 @@ export function putOf(run: Execution, row: Row, placement: Placement): ObjectPut
     const stamp = [push.now, revision, push.client.number] as const
     stampReplacement(state.stamps, state.object, draft.object, stamp)
   }
-  const put = {
-    key,
-    realm: realm.ref,
-    owner,
-    value: draft.text,
-    stamps: formatStamps(state.stamps, push.now, revision),
-  }
-  if (before === undefined) return { ...put, ...tracesOf(table, draft) }
-  const { entries, blobs, previousTraces } = replacementOf(table, stored(before.value), draft)
-  return { ...put, entries, blobs, previous: before, previousTraces }
-}
-
-export function removalOf({ table, before }: Row): ObjectRemoval {
-  if (before === undefined) throw new Error('a row that is removed was there')
-  return { previous: before, ...storedTraces(table, before.value) }
+  return formatStamps(state.stamps, push.now, revision)
 }
 
 export function noteWritten(

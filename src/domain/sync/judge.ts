@@ -1,5 +1,4 @@
-import { authorizePut, authorizeRemoval, refuseInvisible } from '../object/authorize'
-import { needsReadableRefs, requireReadableRefs } from '../object/authorize'
+import { refuseInvisible } from '../object/authorize'
 import type { Draft } from '../object/draft'
 import {
   createEntryLimiter,
@@ -7,7 +6,7 @@ import {
   requireFewProperties,
   type WriteLimits,
 } from '../object/limits'
-import { place } from '../object/placement'
+import { judgePut as judgeDraft } from '../object/write'
 import { type Placement, type Writing, rulesOf } from '../object/writing'
 import type { TimedObject } from '../store/objects'
 import type { Table } from '../store/tables'
@@ -19,7 +18,7 @@ import type { Row } from './overlay'
 /**
  * The place of an object that an actor puts, checked by the rules of its table and of access:
  * `previous` is the row before the transaction. Undefined when the stored row stands as it is.
- * Throws as `putDrafts`.
+ * Throws as `writeRows`.
  */
 export function judgePut(
   writing: Writing,
@@ -31,11 +30,7 @@ export function judgePut(
   const rules = rulesOf(writing.rulesByTable, table)
   const draft = draftWithKey(writing, key, object)
   const complete = rules === undefined ? draft : rules.complete(draft)
-  const placement = place(writing, complete, previous)
-  if (writing.isGlobal) return placement
-  if (rules !== undefined) return rules.authorizePut(writing, placement)
-  authorizePut(writing, placement)
-  return placement
+  return judgeDraft(writing, complete, previous)
 }
 
 /** Throws `UNPROCESSABLE` for an object that is too much (design.md §6 limits by default). */
@@ -45,19 +40,6 @@ export function judgeSize({ draft }: Placement, table: Table, limits: WriteLimit
   if (table.indexes.length === 0) return
   const perObject = { ...limits, maxRequestEntries: Infinity }
   createEntryLimiter(table, perObject)(draft.object, '')
-}
-
-/** Checks the references that a put adds (design.md §5.9). Throws `BLOB_NOT_READABLE`. */
-export function judgeRefs(writing: Writing, placement: Placement): void {
-  if (needsReadableRefs(writing, placement)) requireReadableRefs(writing, placement)
-}
-
-/** Throws `NOT_AUTHORIZED` when the actor may not remove the row. */
-export function judgeRemoval(writing: Writing, previous: TimedObject): void {
-  if (writing.isGlobal) return
-  const rules = rulesOf(writing.rulesByTable, writing.table)
-  if (rules === undefined) authorizeRemoval(writing, previous)
-  else rules.authorizeRemoval(writing, previous)
 }
 
 /** The refusals that concern one transaction, not the request. */

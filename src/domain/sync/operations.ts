@@ -1,4 +1,5 @@
 import { birthOf, copyStamps, noteRun } from '../object/stamps'
+import { judgeRemoval } from '../object/write'
 import type { CriteriaOperation, OperationPlace } from '../store/sync'
 import type { Table } from '../store/tables'
 import { FIXED_LIMITS } from '../value/fixed-limits'
@@ -15,7 +16,7 @@ import {
   timeByCriteria,
   writingOf,
 } from './execution'
-import { isRejection, judgePut, judgeRemoval } from './judge'
+import { isRejection, judgePut } from './judge'
 import {
   type Merged,
   mergeChanges,

@@ -1,6 +1,7 @@
 import { accessOf } from '../access/access'
 import { requireWriter } from '../access/actor'
-import { putObjects, removeObjects } from '../object/discard'
+import { requireReadableRefs } from '../object/authorize'
+import { putOf, removalOf, store } from '../object/write'
 import type { Placement } from '../object/writing'
 import type {
   ChangeChunk,
@@ -14,10 +15,10 @@ import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { SatchelError } from '../value/error'
 import { atOnce, type Work } from '../value/work'
-import { judgeRow, named, noteWritten, putOf, removalOf } from './commit'
+import { judgeRow, named, noteWritten, stampsOf } from './commit'
 import { loadNamed } from './execute'
 import { type Execution, type Push, writingOf } from './execution'
-import { isRejection, judgeRefs } from './judge'
+import { isRejection } from './judge'
 import { applyOperation } from './operations'
 import type { Overlay, Row } from './overlay'
 import type { ClientTransaction } from './request'
@@ -167,7 +168,8 @@ function judgeSome(run: Execution, rows: readonly Row[]): ReadyRow[] {
       const settled = named(row, () => judgeRow(run, row, writing))
       if (settled === 'removed') ready.push({ row })
       else if (settled !== undefined) {
-        ready.push({ row, placement: settled, put: putOf(run, row, settled) })
+        const put = putOf(writing, settled, stampsOf(run, row, settled))
+        ready.push({ row, placement: settled, put })
       }
     }
   }
@@ -231,25 +233,24 @@ function requireSameTables(tx: ReadTx, overlay: Overlay): void {
 }
 
 function writeSome(run: Execution, table: Table, rows: readonly ReadyRow[], pending: string): void {
-  const { tx, push } = run
   const revision = String(run.revision)
   const puts: ObjectPut[] = []
   const removals: ObjectRemoval[] = []
   const writing = writingOf(run, table)
   for (const { row, placement, put } of rows) {
     if (put === undefined || placement === undefined) {
-      if (row.before !== undefined) removals.push(removalOf(row))
+      if (row.before !== undefined) removals.push(removalOf(writing, row.before))
     } else {
       // Blobs are no part of the rows that nobody has changed.
-      if (put.blobs.length > 0) named(row, () => judgeRefs(writing, placement))
+      if (put.blobs.length > 0) named(row, () => requireReadableRefs(writing, placement))
       puts.push({ ...put, stamps: put.stamps?.replaceAll(pending, revision) ?? null })
     }
   }
   try {
-    putObjects(tx, table, puts, push.now)
+    store(writing, puts)
   } catch (error) {
     // A row that the actor does not see has got one of the keys.
     throw error instanceof SatchelError && error.code === 'CONFLICT' ? STALE : error
   }
-  removeObjects(tx, table, removals, push.now)
+  store(writing, [], removals)
 }

@@ -1,7 +1,7 @@
 import { accessOf } from '../access/access'
 import type { Actor } from '../access/actor'
 import { putDrafts } from '../object/put'
-import { removeStored } from '../object/remove'
+import { writeRows } from '../object/write'
 import type { Writing } from '../object/writing'
 import type { WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
@@ -157,9 +157,10 @@ function putAll(writing: Writing, entries: readonly ObjectEntry[]): void {
 function removeAll(writing: Writing, entries: readonly ObjectEntry[]): void {
   const { tx, table } = writing
   for (const entry of entries) {
-    const previous = tx.objects.find(table, keyOfEntry(table, entry))
-    if (previous === undefined) continue
-    const realm = tx.realms.findByRef(previous.realm)
-    if (realm?.id === realmIdOf(entry.realm ?? '')) removeStored(writing, previous)
+    const before = tx.objects.find(table, keyOfEntry(table, entry))
+    if (before === undefined) continue
+    const realm = tx.realms.findByRef(before.realm)
+    if (realm?.id === realmIdOf(entry.realm ?? ''))
+      writeRows(writing, [{ before, after: undefined }])
   }
 }

@@ -1,9 +1,8 @@
-import { removeStored } from '../object/remove'
 import { requireTable } from '../object/tables'
-import { removeObjects } from '../object/discard'
-import { tracesBefore } from '../object/traces'
+import { type RowChange, writeRows } from '../object/write'
+import type { Writing } from '../object/writing'
 import { requireOwnerRow } from '../rows/owner-row'
-import type { ChunkSize, ObjectRemoval, PageEnd, PageQuery, TimedObject } from '../store/objects'
+import type { ChunkSize, PageEnd, PageQuery, TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
@@ -87,25 +86,25 @@ function removeAll(
   const found = [...tx.objects.findMany(table, keys).values()].filter(
     (object) => object.isDamaged !== true && (realm === null || object.realm === realm),
   )
+  const writing = writingOf(tx, table, now)
   if (!table.builtIn) {
-    const removals: ObjectRemoval[] = []
-    for (const previous of found) {
-      removals.push({ previous, ...tracesBefore(table, previous) })
-    }
-    removeObjects(tx, table, removals, now)
-    return removals.length
+    writeRows(writing, found.map(goes))
+    return found.length
   }
-  let removed = 0
-  for (const previous of found) if (removeRow(tx, table, previous, now)) removed += 1
-  return removed
+  return found.filter((before) => removeRow(writing, before)).length
+}
+
+function goes(before: TimedObject): RowChange {
+  return { before, after: undefined }
 }
 
 /** False for the member row of an owner, which stays while they own the realm. */
-function removeRow(tx: WriteTx, table: Table, previous: TimedObject, now: number): boolean {
+function removeRow(writing: Writing, previous: TimedObject): boolean {
+  const { tx } = writing
   try {
     const { userId } = parseStored(previous.value)
     tx.attempt(() => {
-      removeStored(writingOf(tx, table, now), previous)
+      writeRows(writing, [goes(previous)])
       if (typeof userId === 'string') requireOwnerRow(tx, previous.realm, userId)
     })
     return true

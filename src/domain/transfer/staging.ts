@@ -1,9 +1,9 @@
 import { startJob } from '../job/job'
-import { removeObjects } from '../object/discard'
 import { type Draft, draftOf } from '../object/draft'
 import { place } from '../object/placement'
 import { putDrafts } from '../object/put'
-import { areTooMany, entriesOf, MOST_REMOVED, tracesOf } from '../object/traces'
+import { areTooMany, entriesOf, MOST_REMOVED } from '../object/traces'
+import { writeRows } from '../object/write'
 import type { Job } from '../store/records'
 import type { Database, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
@@ -120,16 +120,15 @@ function show(
   const draft = draftOf(table, object, undefined, text)
   // It may have been removed while the entries were added.
   if (draft.realmId !== undefined) tx.realms.ensure(draft.realmId)
+  const writing = writingOf(tx, table, now)
   const previous = tx.objects.find(table, draft.key ?? '')
   if (previous?.isDamaged === true) {
     // Its entries are not known, and cannot go in steps.
-    removeObjects(tx, table, [{ previous, ...tracesOf(table, NOTHING) }], now)
+    writeRows(writing, [{ before: previous, after: undefined }])
   }
-  putDrafts({ ...writingOf(tx, table, now), staged: position }, [draft])
+  putDrafts({ ...writing, staged: position }, [draft])
   startJob(tx, 'erase', { realm }, now)
 }
-
-const NOTHING = { text: '{}', object: {} }
 
 /** Begins the erasure of what an import that ends early has staged; resolves to the job without it. */
 export function discardStaged(database: Database, tx: WriteTx, job: Job): Job {

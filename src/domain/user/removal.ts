@@ -9,8 +9,7 @@ import { permissionsOf } from '../access/access'
 import type { Membership, Rights } from '../store/memberships'
 import { FULL, hasFullRights } from '../value/permission'
 import type { TimedObject } from '../store/objects'
-import { replacedStamps } from '../object/stamps'
-import { tracesBefore, tracesOf } from '../object/traces'
+import { putOf, removalOf, store } from '../object/write'
 import { parseStored, setOwn, type WireObject } from '../value/value'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import type { Table } from '../store/tables'
@@ -155,7 +154,7 @@ function removeRow(tx: WriteTx, membership: Membership, now: number): void {
   const row = rowOf(tx, table, membership)
   if (row === undefined) return
   if (isOwnership) rewrite(tx, table, row, { owner: null }, now)
-  else tx.objects.remove(table, [{ previous: row, ...tracesBefore(table, row) }], now)
+  else store({ tx, table, now }, [], [removalOf({ table }, row)])
 }
 
 function rewrite(
@@ -165,20 +164,13 @@ function rewrite(
   fields: WireObject,
   now: number,
 ): void {
-  const before = parseStored(previous.value)
-  const object = { ...before }
+  const object = { ...parseStored(previous.value) }
   for (const [name, value] of Object.entries(fields)) setOwn(object, name, value)
-  const { key, realm } = previous
+  const { key, realm: ref } = previous
   const owner = 'owner' in fields ? null : previous.owner
-  const value = JSON.stringify(object)
-  const traces = tracesOf(table, { text: value, object })
-  const stamps = replacedStamps(previous, before, object, now, tx.unitRevision())
-  const previousTraces = tracesBefore(table, previous)
-  tx.objects.put(
-    table,
-    [{ key, realm, owner, value, stamps, ...traces, previous, previousTraces }],
-    now,
-  )
+  const draft = { object, text: JSON.stringify(object) }
+  const writing = { tx, table, now }
+  store(writing, [putOf(writing, { draft, key, realm: { ref }, owner, previous })])
 }
 
 function rowOf(tx: WriteTx, table: Table, { source }: Membership) {
