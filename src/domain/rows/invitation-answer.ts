@@ -13,7 +13,7 @@ import { requireTable } from '../object/tables'
 import type { User } from '../store/users'
 import type { Invitation } from '../store/invitations'
 import type { Table } from '../store/tables'
-import type { Writing } from '../object/writing'
+import { writingInView } from '../object/writing'
 import { ROW_RULES } from './row-rules'
 
 export type InvitationAnswer = 'accept' | 'reject'
@@ -133,21 +133,9 @@ function write(
   now: number,
 ): void {
   const actor: Actor = { subject: user?.id ?? null, email: null, name: null, scopes: new Set() }
-  const subject = actor.subject ?? ''
-  const access = accessOf(tx, actor)
-  const draft = draftOf(table, row, undefined)
-  const writing: Writing = {
-    tx,
-    actor,
-    subject,
-    isGlobal: true,
-    view: 'all',
-    table,
-    access,
-    now,
-    rulesByTable: ROW_RULES,
-  }
-  putDrafts(writing, [draft])
+  const request = { actor, view: 'all', now, rulesByTable: ROW_RULES } as const
+  const writing = { ...writingInView(tx, request, table, accessOf(tx, actor)), isGlobal: true }
+  putDrafts(writing, [draftOf(table, row, undefined)])
 }
 
 function conflict(message: string): SatchelError {

@@ -2,7 +2,7 @@ import { accessOf } from '../access/access'
 import type { Actor } from '../access/actor'
 import { putDrafts } from '../object/put'
 import { writeRows } from '../object/write'
-import type { Writing } from '../object/writing'
+import { type Writing, writingInView } from '../object/writing'
 import type { WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { removeUser } from '../user/removal'
@@ -126,17 +126,8 @@ export function applyOwners(tx: WriteTx, after: number, now: number): number | u
 
 /** An import, or a clearing, writes with every right. */
 export function writingOf(tx: WriteTx, table: Table, now: number): Writing {
-  return {
-    tx,
-    actor: IMPORTER,
-    subject: '',
-    isGlobal: true,
-    view: 'all',
-    table,
-    access: accessOf(tx, IMPORTER),
-    now,
-    rulesByTable: IMPORT_RULES,
-  }
+  const request = { actor: IMPORTER, view: 'all', now, rulesByTable: IMPORT_RULES } as const
+  return writingInView(tx, request, table, accessOf(tx, IMPORTER))
 }
 
 function putAll(writing: Writing, entries: readonly ObjectEntry[]): void {
