@@ -1,5 +1,5 @@
 import { requireWriter } from '../access/actor'
-import type { Database, ReadTx } from '../store/store'
+import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { SyncClient } from '../store/sync'
 import { DAY } from '../value/time'
 import type { Actor } from '../access/actor'
@@ -15,10 +15,26 @@ export function findSyncClient(
   subject: string,
   identity: string,
 ): SyncClient | undefined {
-  // A subject has no line break.
-  return tx.remember(`sync client\n${subject}\n${identity}`, () =>
-    tx.syncClients.find(subject, identity),
-  )
+  return tx.remember(nameOf(subject, identity), () => tx.syncClients.find(subject, identity))
+}
+
+/** Stores the clock of a client, which does not go back, and remembers the client with it. `floor` in ms. */
+export function noteFloor(
+  tx: WriteTx,
+  { subject, identity }: Pick<SyncClient, 'subject' | 'identity'>,
+  floor: number,
+): void {
+  const known = findSyncClient(tx, subject, identity)
+  if (known === undefined || known.floor >= floor) return
+  const renewal = tx.renewal<SyncClient>(nameOf(subject, identity))
+  const noted = { ...known, floor }
+  tx.syncClients.put(noted)
+  renewal?.keep(() => noted)
+}
+
+/** A subject has no line break. */
+function nameOf(subject: string, identity: string): string {
+  return `sync client\n${subject}\n${identity}`
 }
 
 /** True when there is nothing to store of the client: it is `known` with what it declares. */

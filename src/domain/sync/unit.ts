@@ -3,7 +3,7 @@ import { requireWriter } from '../access/actor'
 import type { Database, ReadTx, Step, WriteOptions, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
-import { findSyncClient } from './client'
+import { noteFloor } from './client'
 import type { Candidates } from './candidates'
 import {
   type ClientClock,
@@ -76,15 +76,7 @@ function optionsOf({ client, signal }: Push): WriteOptions {
 
 function remember(tx: WriteTx, { client, now, transactions }: Push, part: Progress): void {
   const floor = Math.ceil(part.clock.floor)
-  if (floor > client.floor) {
-    const { subject, identity } = client
-    const known = findSyncClient(tx, subject, identity)
-    if (known !== undefined && known.floor < floor) {
-      tx.syncClients.put({ ...known, floor })
-      // Caches the client for the next request.
-      findSyncClient(tx, subject, identity)
-    }
-  }
+  if (floor > client.floor) noteFloor(tx, client, floor)
   if (!part.isPruned) {
     const txids = new Set(transactions.map(({ txid }) => txid))
     tx.applied.prune(client.number, now - REMEMBERED, txids)
