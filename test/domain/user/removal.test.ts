@@ -93,6 +93,25 @@ describe('a deleted user (spec.md §3)', () => {
     expect(await left()).toEqual({ found: [his], tokens: [bobs] })
   })
 
+  test('leaves tombstones that know since when a row was there, before it was moved', async () => {
+    await using world = await setupWorld()
+    await world.put('realms', [
+      { realmId: 'rlm-one', owner: BOB },
+      { realmId: 'rlm-two', owner: BOB },
+    ])
+    const row = { ...member('rlm-one', ALICE), id: 'mmb1' }
+    await world.put('members', [row])
+    const { database } = world
+    const born = await database.read((tx) => tx.revision())
+    await world.put('members', [{ ...row, realmId: 'rlm-two' }])
+    await world.remove(ALICE)
+    const tombstone = await database.write((tx) => {
+      const two = tx.realms.find('rlm-two')?.ref
+      return tx.objects.findTombstone(tx.tables.find('members')!, 'mmb1', (ref) => ref === two)
+    })
+    expect(tombstone?.entered).toBe(born)
+  })
+
   test('leaves what others share, without them in it', async () => {
     await using world = await setupWorld()
     await world.put('realms', [{ realmId: 'rlm-team', name: 'Team', owner: ALICE }])
