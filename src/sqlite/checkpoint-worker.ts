@@ -22,6 +22,8 @@ export interface CheckpointTask extends CheckpointRequest {
 
 export interface CheckpointAnswer {
   readonly id: number
+  /** The pages in the log that a copy has left there: readers need them to be only there, or the disk is full. */
+  readonly uncopied: number
   /** The damage that a check has found, in SQLite's words. */
   readonly damage: readonly string[]
 }
@@ -29,19 +31,26 @@ export interface CheckpointAnswer {
 const connections = new Map<string, Database>()
 
 self.addEventListener('message', ({ data }: MessageEvent<CheckpointTask>) => {
+  const uncopied = data.kind === 'copy' ? copy(data) : 0
   const damage = data.kind === 'check' ? check(data) : []
-  if (data.kind !== 'check') checkpoint(data)
-  self.postMessage({ id: data.id, damage } satisfies CheckpointAnswer)
+  if (data.kind === 'close') close(data)
+  self.postMessage({ id: data.id, uncopied, damage } satisfies CheckpointAnswer)
 })
 
-function checkpoint(task: CheckpointTask): void {
+function copy(task: CheckpointTask): number {
   try {
-    if (task.kind === 'close') close(task)
-    else open(task).run('PRAGMA wal_checkpoint(PASSIVE)')
+    using passive = open(task).prepare<{ log: number; checkpointed: number }, []>(
+      'PRAGMA wal_checkpoint(PASSIVE)',
+    )
+    const { log, checkpointed } = passive.get() ?? NOTHING
+    return log - checkpointed
   } catch {
     // A full disk, for example. The log keeps what was not copied, and the next need asks again.
+    return Number.MAX_SAFE_INTEGER
   }
 }
+
+const NOTHING = { log: 0, checkpointed: 0 }
 
 /** SQLite stops at this many. */
 const MOST_DAMAGE = 1_000
@@ -77,6 +86,11 @@ function open({ file, durability, index }: CheckpointRequest): Database {
 }
 
 function close({ file }: CheckpointRequest): void {
-  connections.get(file)?.close()
+  const connection = connections.get(file)
   connections.delete(file)
+  try {
+    connection?.close()
+  } catch {
+    // The file is closed by the last connection, or with the process.
+  }
 }

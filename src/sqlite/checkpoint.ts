@@ -1,25 +1,23 @@
-import type { CheckpointAnswer, CheckpointRequest, CheckpointTask } from './checkpoint-worker'
+import type { CheckpointRequest } from './checkpoint-worker'
 import type { Connection } from './connection'
+import { type SharedWorker, shareWorker } from './shared-worker'
 
 const MIB = 1024 * 1024
 /** The worker copies the log when more than this is not in the database file yet (design.md §3). */
 const WORTH_COPYING = 4 * MIB
 /** Above this size the log is restarted between two groups. */
 const WAL_RESTART = 32 * MIB
-/** A restart that a reader prevented is tried again after this much growth. */
+/** What a reader prevented is tried again after this much growth, and after this part of the log. */
 const RETRY_STEP = 4 * MIB
+const RETRY_PART = 1 / 8
 /** Above this, writes wait for the running checkpoint: the log is bounded even if the disk is slow. */
 const WAL_HOLD = 48 * MIB
+/** Only a reader makes the log longer than this. */
+const WAL_MOST = 64 * MIB
+/** A checkpoint that a reader prevented is tried again after this, ms, although nothing is written. */
+const RETRY_AFTER_MS = 2_000
 
 const EMPTY = { log: 0, unsaved: 0 }
-
-/** In the executable the worker has its path below the root of the bundle (build.ts). */
-const WORKER = new URL(
-  import.meta.url.includes('/$bunfs/')
-    ? './src/sqlite/checkpoint-worker.ts'
-    : './checkpoint-worker.ts',
-  import.meta.url,
-).href
 
 export interface Checkpoints {
   /**
@@ -27,13 +25,30 @@ export interface Checkpoints {
    * next transaction to wait for. Does not throw: pages that were not copied stay in the log.
    */
   consider(): Promise<void> | undefined
+  /** Bytes in the log, and of these the ones that are not in the database file. */
+  measure(): { readonly log: number; readonly unsaved: number }
+  /** Called when a reader is gone that may have stopped checkpoints: they catch up at once. */
+  catchUp(): void
   close(): Promise<void>
+}
+
+/** One checkpoint of the worker. */
+interface Pass {
+  /** Resolves when it has ended. */
+  readonly ended: PromiseWithResolvers<void>
+  /** Bytes in the log, and of these the ones to copy, when it began. */
+  readonly log: number
+  readonly unsaved: number
+  /** Writes may wait for it. */
+  readonly mayHoldUp: boolean
 }
 
 /**
  * Keeps checkpoints off the request path. A worker copies pages while the writer continues (PASSIVE);
  * since the log can only be reused while nothing is written, the writer restarts it itself when it
- * still grows. The worker is started when it is first needed.
+ * still grows, but never while much is unsaved: it would copy that in-line. A reader that holds a snapshot
+ * stops both, and the log grows; nobody waits for that, and the worker catches up when the reader is
+ * gone. The worker is started when it is first needed.
  */
 export function createCheckpoints(
   request: CheckpointRequest,
@@ -44,19 +59,25 @@ export function createCheckpoints(
     connection.prepare<{ page_size: number }>('PRAGMA page_size').get()?.page_size ?? 4096
   let worker: SharedWorker | undefined
   let hasFailed = false
-  /** The current task of the worker. */
-  let work: PromiseWithResolvers<void> | undefined
+  let isClosing = false
+  let pass: Pass | undefined
+  let last = { unsaved: 0, wasStopped: false }
+  /** The sizes of the log from which on a pass and a restart are tried. */
+  let passAt = 0
   let restartAt = WAL_RESTART
+  let retry: Timer | undefined
 
   function consider(): Promise<void> | undefined {
     const { log, unsaved } = measure()
     // The worker and a restart exclude each other.
-    if (work === undefined && log > restartAt) restart(log)
-    else if (work === undefined && unsaved > WORTH_COPYING && !hasFailed) askWorker()
-    return log > WAL_HOLD ? work?.promise : undefined
+    if (pass === undefined) {
+      if (unsaved > WORTH_COPYING && !hasFailed) {
+        if (log >= passAt) begin(log, unsaved)
+      } else if (log > restartAt) restart(log)
+    }
+    return log > WAL_HOLD && pass?.mayHoldUp === true ? pass.ended.promise : undefined
   }
 
-  /** Bytes in the log, and of these the ones that are not in the database file. */
   function measure(): { log: number; unsaved: number } {
     try {
       // Changes nothing, and is cheaper than reading the size of the file.
@@ -71,122 +92,76 @@ export function createCheckpoints(
     }
   }
 
-  function restart(size: number): void {
-    restartAt = size + RETRY_STEP
+  function restart(log: number): void {
+    restartAt = retryAt(log)
     try {
-      const row = connection.prepare<{ busy: number }>('PRAGMA wal_checkpoint(RESTART)').get()
+      // The next commit would shorten a long log too, and may never come.
+      const kind = log > WAL_MOST ? 'TRUNCATE' : 'RESTART'
+      const row = connection.prepare<{ busy: number }>(`PRAGMA wal_checkpoint(${kind})`).get()
       if (row?.busy === 0) restartAt = WAL_RESTART
     } catch (error) {
       report(error)
     }
   }
 
-  function askWorker(): void {
-    const asked = Promise.withResolvers<void>()
-    work = asked
+  function begin(log: number, unsaved: number): void {
+    clearTimeout(retry)
+    // Passes that catch up take long, but each of them half as long as the one before, or writes wait.
+    const isCatchingUp = last.wasStopped || (unsaved > WAL_HOLD && unsaved <= last.unsaved / 2)
+    const begun = {
+      ended: Promise.withResolvers<void>(),
+      log,
+      unsaved,
+      mayHoldUp: !isCatchingUp,
+    }
+    pass = begun
     worker ??= shareWorker()
-    worker.run({ ...request, kind: 'copy' }).then(hasWorked, (error: unknown) => {
-      hasFailed = true
-      report(error)
-      hasWorked()
-    })
+    worker.run({ ...request, kind: 'copy' }).then(
+      ({ uncopied }) => end(begun, uncopied * pageSize),
+      (error: unknown) => {
+        hasFailed = true
+        report(error)
+        end(begun, 0)
+      },
+    )
   }
 
-  function hasWorked(): void {
-    work?.resolve()
-    work = undefined
+  function end({ ended, log, unsaved }: Pass, left: number): void {
+    // Readers of a moment leave little behind.
+    const wasStopped = left > unsaved / 2
+    last = { unsaved, wasStopped }
+    pass = undefined
+    passAt = wasStopped ? retryAt(log) : 0
+    ended.resolve()
+    if (wasStopped && !isClosing) retry = setTimeout(catchUp, RETRY_AFTER_MS).unref()
+    // Where nobody writes any more, nobody else makes the log small again.
+    else if (unsaved > WAL_HOLD) catchUp()
+  }
+
+  function catchUp(): void {
+    passAt = 0
+    restartAt = WAL_RESTART
+    // The group under way considers it when it ends.
+    if (!isClosing && !connection.db.inTransaction) void consider()
   }
 
   return {
     consider,
+    measure,
+    catchUp,
     async close() {
+      isClosing = true
+      clearTimeout(retry)
       if (worker === undefined) return
       worker.hold()
-      await work?.promise
+      await pass?.ended.promise
       if (!hasFailed) await worker.run({ ...request, kind: 'close' }).catch(report)
       worker.release()
     },
   }
 }
 
-/** The damage in the structure of a file, in SQLite's words. Rejects when the worker has failed. */
-export async function checkStructure(request: CheckpointRequest): Promise<readonly string[]> {
-  const worker = shareWorker()
-  worker.hold()
-  try {
-    return await worker.run({ ...request, kind: 'check' })
-  } finally {
-    worker.release()
-  }
-}
-
-/** The worker of all databases of this process: one thread copies the logs of hundreds of them. */
-interface SharedWorker {
-  /** Resolves to the damage that a check has found. Rejects when the worker has failed. */
-  run(task: Omit<CheckpointTask, 'id'>): Promise<readonly string[]>
-  /** Keeps the process alive until the worker is released. */
-  hold(): void
-  /** Ends the worker with its last user. */
-  release(): void
-}
-
-interface Running {
-  readonly worker: Worker
-  readonly tasks: Map<number, PromiseWithResolvers<readonly string[]>>
-  users: number
-  holders: number
-  tasksSoFar: number
-  failure: Error | undefined
-}
-
-let running: Running | undefined
-
-function shareWorker(): SharedWorker {
-  const shared = (running ??= startWorker())
-  shared.users += 1
-  return {
-    run(task) {
-      if (shared.failure !== undefined) return Promise.reject(shared.failure)
-      const id = (shared.tasksSoFar += 1)
-      const done = Promise.withResolvers<readonly string[]>()
-      shared.tasks.set(id, done)
-      shared.worker.postMessage({ ...task, id } satisfies CheckpointTask)
-      return done.promise
-    },
-    hold() {
-      shared.holders += 1
-      shared.worker.ref()
-    },
-    release() {
-      shared.users -= 1
-      shared.holders -= 1
-      if (shared.holders === 0) shared.worker.unref()
-      if (shared.users > 0) return
-      shared.worker.terminate()
-      if (running === shared) running = undefined
-    },
-  }
-}
-
-function startWorker(): Running {
-  const worker = new Worker(WORKER)
-  worker.unref()
-  const tasks: Running['tasks'] = new Map()
-  const counts = { users: 0, holders: 0, tasksSoFar: 0 }
-  const started: Running = { worker, tasks, ...counts, failure: undefined }
-  worker.addEventListener('message', ({ data }: MessageEvent<CheckpointAnswer>) => {
-    tasks.get(data.id)?.resolve(data.damage)
-    tasks.delete(data.id)
-  })
-  worker.addEventListener('error', (event) => {
-    // The next database that needs one gets another worker.
-    if (running === started) running = undefined
-    const failure = new Error('The checkpoint worker failed', {
-      cause: event.error ?? event.message,
-    })
-    started.failure = failure
-    for (const task of tasks.values()) task.reject(failure)
-    tasks.clear()
-  })
-  return started
+/** The size of the log at which something that failed at this size is tried again. */
+function retryAt(log: number): number {
+  return log + Math.max(RETRY_STEP, log * RETRY_PART)
 }

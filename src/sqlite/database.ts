@@ -10,7 +10,7 @@ import type { DatabaseImage } from '../domain/store/test-store'
 import { SatchelError } from '../domain/value/error'
 import { createIds } from '../domain/value/id'
 import { nextTurn } from '../domain/value/turn'
-import { checkStructure, createCheckpoints } from './checkpoint'
+import { createCheckpoints } from './checkpoint'
 import { createCommits } from './commits'
 import { type Connection, openConnection } from './connection'
 import type { Durability } from './durability'
@@ -20,6 +20,7 @@ import { type Verified, verifyRows } from './integrity'
 import type { PageCaches } from './page-caches'
 import type { LogIndexPlace } from './private-file'
 import { copyBlank, prepareFile, requireSqlite, sqliteVersion } from './prepare'
+import { checkStructure } from './shared-worker'
 import { loadCommitted, loadId } from './state'
 import { SqliteReadTx, type SqliteWriteTx } from './tx'
 import { requirePlain } from './steps'
@@ -194,6 +195,7 @@ function serveDatabase(
     },
     async *verify(meanings, accepts, origin = null) {
       const damage = await checkStructure({ file, durability, index })
+      checkpoints.catchUp()
       const faultOf = (words: string): Fault => ({
         problem: 'broken file',
         table: basename(file),

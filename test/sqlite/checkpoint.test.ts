@@ -1,8 +1,12 @@
 import { Database as SqliteDatabase } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Database } from '../../src/domain/store/store'
 import { declareIn, fresh, NOW, scanAll } from '../contract/fixture'
+import { type Checkpoints, createCheckpoints } from '../../src/sqlite/checkpoint'
+import { type Connection, openConnection } from '../../src/sqlite/connection'
+import { temporaryFolder } from '../setup'
 import { until } from '../timing'
 import { filesIn, setupDatabase } from './setup'
 import type { Table } from '../../src/domain/store/tables'
@@ -67,6 +71,52 @@ describe('the write-ahead log', () => {
     expect(reports).toEqual([])
   }, 60_000)
 
+  test('is copied by nobody in-line while a reader holds it, and holds up no group', async () => {
+    await using log = setupLog()
+    const reader = log.hold()
+    const before = statSync(log.file).size
+    for (let round = 0; round < 25; round += 1) {
+      log.write(4)
+      // A first checkpoint finds out that there is a reader.
+      const wait = log.checkpoints.consider()
+      if (round > 15) expect(wait).toBeUndefined()
+      else await wait
+    }
+    expect(log.inLine()).toBe(0)
+    reader[Symbol.dispose]()
+    expect(log.checkpoints.consider()).toBeUndefined()
+    // The restart of the writer would have copied 100 MiB by now.
+    expect(log.inLine()).toBe(0)
+    expect(statSync(log.file).size).toBeLessThan(before + 16 * MIB)
+  }, 60_000)
+
+  test('is short again when the reader has gone, although nobody writes', async () => {
+    await using log = setupLog()
+    const reader = log.hold()
+    for (let round = 0; round < 25; round += 1) {
+      log.write(4)
+      await log.checkpoints.consider()
+    }
+    expect(statSync(`${log.file}-wal`).size).toBeGreaterThan(90 * MIB)
+    reader[Symbol.dispose]()
+    log.checkpoints.catchUp()
+    await until(() => statSync(`${log.file}-wal`).size < 64 * MIB)
+    expect(statSync(log.file).size).toBeGreaterThan(90 * MIB)
+    expect(log.reports).toEqual([])
+  }, 60_000)
+
+  test('is asked for again only after some growth while a reader stops it', async () => {
+    await using log = setupLog()
+    using _ = log.hold()
+    for (let round = 0; round < 20; round += 1) {
+      log.write(1)
+      await log.checkpoints.consider()
+    }
+    const known = log.passes()
+    for (let round = 0; round < 20; round += 1) await log.checkpoints.consider()
+    expect(log.passes()).toBe(known)
+  }, 60_000)
+
   test('is restarted after a reader of another process has gone', async () => {
     await using opened = setupDatabase()
     const { database, file } = opened
@@ -86,6 +136,20 @@ describe('the write-ahead log', () => {
     expect(logOf(file)).toBeLessThan(pinned)
   }, 60_000)
 
+  test('is copied by another thread than the one that checks the structure of a file', async () => {
+    await using opened = setupDatabase()
+    const { database } = opened
+    const table = await declareIn(database, 'things')
+    await write(database, table, 6)
+    await write(database, table, 0)
+    using workers = countWorkers()
+    for await (const { faults } of database.verify({ of: () => undefined }, false)) {
+      expect(faults).toEqual([])
+      break
+    }
+    expect({ started: workers.started(), ended: workers.ended() }).toEqual({ started: 1, ended: 1 })
+  }, 60_000)
+
   test('is empty when the database is closed, and nothing of it is lost', async () => {
     await using opened = setupDatabase({ durability: 'full' })
     const { database, folder } = opened
@@ -99,6 +163,72 @@ describe('the write-ahead log', () => {
     expect(file.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   })
 })
+
+interface SetupLog extends AsyncDisposable {
+  readonly file: string
+  readonly checkpoints: Checkpoints
+  readonly reports: readonly unknown[]
+  /** Commits so many MiB. */
+  write(mib: number): void
+  /** A reader that holds the log as it is now. */
+  hold(): Disposable
+  /** How often the writer itself has copied the log, and how often the worker was asked to. */
+  inLine(): number
+  passes(): number
+}
+
+/** The checkpoints of a database with one table of large rows, and what they do to it. */
+function setupLog(): SetupLog {
+  const folder = temporaryFolder()
+  const file = join(folder.path, 'database.sqlite')
+  const connection = openConnection(file, 'write', 'none')
+  connection.db.run('CREATE TABLE rows (id INTEGER PRIMARY KEY, bytes BLOB) STRICT')
+  connection.db.run('PRAGMA busy_timeout = 0')
+  const counts = { inLine: 0, passes: 0 }
+  const counted: Connection = {
+    ...connection,
+    prepare(sql) {
+      if (/RESTART|TRUNCATE/.test(sql)) counts.inLine += 1
+      return connection.prepare(sql)
+    },
+  }
+  const reports: unknown[] = []
+  const request = {
+    file,
+    durability: 'none' as const,
+    // Each task that is sent is a copy of these.
+    get index() {
+      counts.passes += 1
+      return 'file' as const
+    },
+  }
+  const checkpoints = createCheckpoints(request, counted, (error) => reports.push(error))
+  const insert = connection.prepare('INSERT INTO rows (bytes) VALUES (zeroblob(?))')
+  return {
+    file,
+    checkpoints,
+    reports,
+    write: (mib) => void insert.run(mib * MIB),
+    hold() {
+      const reader = new SqliteDatabase(file)
+      reader.run('BEGIN')
+      reader.query('SELECT count(*) FROM rows').get()
+      return {
+        [Symbol.dispose]() {
+          reader.run('COMMIT')
+          reader.close()
+        },
+      }
+    },
+    inLine: () => counts.inLine,
+    passes: () => counts.passes,
+    async [Symbol.asyncDispose]() {
+      await checkpoints.close()
+      connection.close()
+      folder[Symbol.dispose]()
+    },
+  }
+}
 
 /** Stores so many MiB, or at least one small object. */
 async function write(database: Database, table: Table, mib: number): Promise<void> {
