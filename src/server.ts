@@ -228,10 +228,13 @@ async function openTestRoutes(
     isShared: config.testTokenFile !== null,
     respondIdp: (database, request) => testing.idpRespond(database, request),
     async perform(name, input) {
-      const { findOperation } = await import('./control/operations')
+      const [{ findOperation }, { perform }] = await Promise.all([
+        import('./control/operations'),
+        import('./control/perform'),
+      ])
       const operation = findOperation(`test.${name}`)
       if (operation === undefined) throw new Error(`there is no operation test.${name}`)
-      return await operation.run(folder, operation.read(input), {})
+      return await perform(folder, operation, operation.read(input), {})
     },
   })
 }

@@ -100,7 +100,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       const deleted = await inSession(
         cli,
         options,
-        (session) => session.run('db.delete', { name }),
+        (session) => session.run('db.delete', { database: name }),
         { isDestructive: true },
       )
       await print(cli, options, deleted, `The database ${name} is deleted`)
@@ -112,7 +112,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .addHelpText('after', example('satchel db undelete todo'))
     .action(async (name, options) => {
       const result = await inSession(cli, options, (session) =>
-        session.run('db.undelete', { name }),
+        session.run('db.undelete', { database: name }),
       )
       const words = result.wasDeleted ? 'is not deleted any more' : 'was not deleted'
       await print(cli, options, result, `The database ${name} ${words}`)

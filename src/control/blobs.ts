@@ -7,21 +7,38 @@ import {
 } from '../domain/blob/limits'
 import { describeBlob, listBlobs } from '../domain/blob/list'
 import { verifyBlobs } from '../domain/blob/verification'
-import { flag, number, onDatabase, optional, text } from './operation'
+import { MANAGE, READ } from '../domain/access/door'
+import { flag, number, numberOr, onDatabase, optional, text } from './operation'
+
+const limit = numberOr('none', 'server')
 
 export const blobOperations = {
   'blob.list': onDatabase(
-    { after: text, limit: number, onlyUnreferenced: flag },
+    {
+      scopes: READ,
+      effect: 'read',
+      summary: 'List the blobs',
+      input: { after: text, limit: number, onlyUnreferenced: flag },
+    },
     ({ database }, { after, limit, onlyUnreferenced }) =>
       listBlobs(database, after, limit, onlyUnreferenced),
   ),
 
   /** `blob` is an id or a ref. */
-  'blob.show': onDatabase({ blob: text }, ({ database }, { blob }) => describeBlob(database, blob)),
+  'blob.show': onDatabase(
+    { scopes: READ, effect: 'read', summary: 'Show a blob', input: { blob: text } },
+    ({ database }, { blob }) => describeBlob(database, blob),
+  ),
 
   /** Progress is in blobs. */
   'blob.gc': onDatabase(
-    { dryRun: flag },
+    {
+      scopes: MANAGE,
+      effect: 'destroy',
+      summary: 'Remove the blobs that nothing references',
+      input: { dryRun: flag },
+      asks: ({ dryRun }) => dryRun,
+    },
     async ({ database, blobs: bytes }, { dryRun: isDryRun }, { now, progress }) => {
       const total = await countCollectable(database, now)
       const collected = isDryRun
@@ -34,17 +51,24 @@ export const blobOperations = {
   ),
 
   /** Progress is in bytes. */
-  'blob.verify': onDatabase({}, ({ database, blobs }, _input, { now, progress }) =>
-    verifyBlobs(database, blobs, now, progress),
+  'blob.verify': onDatabase(
+    { scopes: READ, effect: 'read', summary: 'Compare the blobs with their hashes', input: {} },
+    ({ database, blobs }, _input, { now, progress }) => verifyBlobs(database, blobs, now, progress),
   ),
 
   /** Null changes nothing; a limit is a number of bytes, `none` or `server`. */
   'blob.quota': onDatabase(
-    { blob: optional(limit), total: optional(limit), user: optional(limit) },
-    async ({ database }, { blob, total, user }, { folder }) => {
+    {
+      scopes: MANAGE,
+      effect: 'write',
+      summary: 'Show or set the limits of blobs',
+      input: { blob: optional(limit), total: optional(limit), user: optional(limit) },
+      asks: (input) => Object.values(input).every((change) => change === null),
+    },
+    async ({ database }, { blob, total, user }, { folder, write }) => {
       const changes = { blob, database: total, user }
       if (Object.values(changes).some((change) => change !== null)) {
-        await database.write((tx) => changeBlobLimits(tx, readChanges(changes)))
+        await write((tx) => changeBlobLimits(tx, readChanges(changes)))
       }
       return await database.read((tx) => ({
         usage: tx.blobs.usage(null),
@@ -56,10 +80,6 @@ export const blobOperations = {
 }
 
 type Limit = number | 'none' | 'server'
-
-function limit(value: unknown, name: string): Limit {
-  return value === 'none' || value === 'server' ? value : number(value, name)
-}
 
 function readChanges(given: {
   readonly [Name in keyof BlobLimitChanges]: Limit | null

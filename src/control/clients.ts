@@ -5,38 +5,60 @@ import {
   revokeClient,
   rotateClient,
 } from '../domain/database/client'
+import { MANAGE } from '../domain/access/door'
 import type { Client } from '../domain/store/records'
 import type { ReadTx } from '../domain/store/store'
 import { isEmail, requireEmail } from '../domain/value/email'
 import { requireUserId } from '../domain/value/user-id'
 import { quoted, SatchelError } from '../domain/value/error'
-import { grantScopes, type Scope, SCOPES } from '../domain/value/scope'
+import { grantScopes, type Scope } from '../domain/value/scope'
 import { number, onDatabase, optional, text, texts } from './operation'
 
 /** Clients, the tokens that are issued in their name and the keys that sign them. */
 export const clientOperations = {
   'client.create': onDatabase(
-    { scopes: texts, name: optional(text), email: optional(text) },
-    async ({ database, clock }, { name, ...input }) => {
-      const scopes = grantScopes(input.scopes, SCOPES)
+    {
+      scopes: MANAGE,
+      effect: 'secret',
+      summary: 'Create a client',
+      input: { scopes: texts, name: optional(text), email: optional(text) },
+    },
+    async ({ clock }, { name, ...input }, { actor, write }) => {
+      const scopes = grantScopes(input.scopes, [...actor.scopes])
       const email = input.email === null ? null : requireEmail(input.email)
-      const client = await database.write((tx) => createClient(tx, clock, { scopes, name, email }))
+      const client = await write((tx) => createClient(tx, clock, { scopes, name, email }))
       return { ...client, scopes, name, email }
     },
   ),
 
-  'client.list': onDatabase({}, ({ database }) => database.read(listClients)),
+  'client.list': onDatabase(
+    { scopes: MANAGE, effect: 'read', summary: 'List the clients', input: {} },
+    ({ database }) => database.read(listClients),
+  ),
 
-  'client.revoke': onDatabase({ id: text }, async ({ database }, { id }) => {
-    await database.write((tx) => revokeClient(tx, id))
-    return { id }
-  }),
+  'client.revoke': onDatabase(
+    {
+      scopes: MANAGE,
+      effect: 'destroy',
+      summary: 'Revoke a client and its tokens',
+      input: { id: text },
+    },
+    async (_host, { id }, { write }) => {
+      await write((tx) => revokeClient(tx, id))
+      return { id }
+    },
+  ),
 
   /** `days`: how long the old client stays valid. */
   'client.rotate': onDatabase(
-    { id: optional(text), days: optional(number) },
-    ({ database, clock }, { id, days }, { now }) =>
-      database.write((tx) => {
+    {
+      scopes: MANAGE,
+      effect: 'secret',
+      summary: 'Replace a client with a new one',
+      input: { id: optional(text), days: optional(number) },
+    },
+    ({ clock }, { id, days }, { now, write }) =>
+      write((tx) => {
         const chosen = id ?? onlyClient(tx, now)
         return rotateClient(tx, clock, chosen, days ?? undefined)
       }),
@@ -44,9 +66,14 @@ export const clientOperations = {
 
   /** `expiresIn` is in seconds. */
   'token.issue': onDatabase(
-    { subject: text, scopes: texts, expiresIn: optional(number) },
-    async ({ database, authority }, { subject, expiresIn, ...input }, { now }) => {
-      const scopes = grantScopes(input.scopes, SCOPES)
+    {
+      scopes: ['IMPERSONATE'],
+      effect: 'secret',
+      summary: 'Issue an access token of a user',
+      input: { subject: text, scopes: texts, expiresIn: optional(number) },
+    },
+    async ({ database, authority }, { subject, expiresIn, ...input }, { actor, now }) => {
+      const scopes = grantScopes(input.scopes, [...actor.scopes])
       const clients = await database.read((tx) => tx.clients.list())
       const claims = personOf(subject)
       const order = {
@@ -64,7 +91,10 @@ export const clientOperations = {
     },
   ),
 
-  'key.rotate': onDatabase({}, async ({ authority }) => ({ keyId: await authority.rotateKeys() })),
+  'key.rotate': onDatabase(
+    { scopes: MANAGE, effect: 'write', summary: 'Sign new tokens with a new key', input: {} },
+    async ({ authority }) => ({ keyId: await authority.rotateKeys() }),
+  ),
 }
 
 /** The client that is meant when none is named. Throws `CONFLICT` when that is ambiguous. */

@@ -5,8 +5,8 @@ import { SatchelError } from '../domain/value/error'
 import { sameSecret } from '../domain/value/secret'
 import { serverLog } from '../log/log'
 import type { DataFolder } from '../host/data-folder'
-import { toWire, writeEvent } from './event'
-import type { Operation } from './operation'
+import { writePiece } from './frames'
+import { answerPerforming, refusal } from './perform'
 
 export interface ControlListener {
   /** The path of its socket. */
@@ -31,7 +31,7 @@ export function listenForCommands(folder: DataFolder, token: string): ControlLis
       fetch: answer,
       error(error) {
         serverLog.error('A command failed', { error })
-        return refuse(500, error)
+        return refusal(500, error)
       },
     }),
   )
@@ -40,7 +40,7 @@ export function listenForCommands(folder: DataFolder, token: string): ControlLis
   async function answer(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url)
     if (!sameSecret(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
-      return refuse(
+      return refusal(
         401,
         new SatchelError('INVALID_TOKEN', 'The token in holder.json is missing or wrong'),
       )
@@ -48,12 +48,16 @@ export function listenForCommands(folder: DataFolder, token: string): ControlLis
     // Not imported at the top, to keep the start of a server fast.
     const { findOperation } = await import('./operations')
     const operation = findOperation(pathname.replace('/_control/', ''))
-    if (operation === undefined || request.method !== 'POST') return refuse(404, otherVersion())
+    if (operation === undefined || request.method !== 'POST') return refusal(404, otherVersion())
     try {
       const input = operation.read(readInput(searchParams.get('input') ?? '{}'))
-      return perform(folder, operation, input, request)
+      return answerPerforming(folder, operation, input, {
+        body: request.body,
+        signal: request.signal,
+        frame: writePiece,
+      })
     } catch (error) {
-      if (error instanceof SatchelError) return refuse(400, error)
+      if (error instanceof SatchelError) return refusal(400, error)
       throw error
     }
   }
@@ -105,59 +109,9 @@ function readInput(text: string): unknown {
   }
 }
 
-/** Answers at once and runs the operation; its events follow. */
-function perform(
-  folder: DataFolder,
-  operation: Operation<unknown, unknown>,
-  input: unknown,
-  { body, signal }: Request,
-): Response {
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
-  const writer = writable.getWriter()
-  let isReporting = false
-
-  /** Skipped while the last report is still being written: it would be out of date. */
-  function progress(done: number, total: number | null, phase?: string): void {
-    if (isReporting) return
-    isReporting = true
-    writer.write(writeEvent({ progress: { done, total, phase } })).then(
-      () => (isReporting = false),
-      () => undefined,
-    )
-  }
-
-  async function run(): Promise<void> {
-    try {
-      const result = await operation.run(folder, input, {
-        upload: body ?? undefined,
-        progress,
-        download: (bytes) => writer.write(writeEvent({ bytes })),
-        signal,
-      })
-      await writer.write(writeEvent({ result }))
-    } catch (error) {
-      if (!(error instanceof SatchelError) && !signal.aborted)
-        serverLog.error('A command failed', { error })
-      await writer.write(writeEvent({ error: toWire(error) }))
-    }
-    await writer.close()
-  }
-
-  // A write fails when the command has disconnected.
-  run().catch(() => undefined)
-  return new Response(readable, { headers: { 'content-type': 'application/x-ndjson' } })
-}
-
 function otherVersion(): SatchelError {
   return new SatchelError(
     'UNKNOWN_ROUTE',
     'The server that holds the data folder has another version, which does not know this command: restart it',
   )
-}
-
-function refuse(status: number, error: unknown): Response {
-  return new Response(writeEvent({ error: toWire(error) }), {
-    status,
-    headers: { 'content-type': 'application/x-ndjson' },
-  })
 }

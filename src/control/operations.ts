@@ -13,7 +13,10 @@ import { verifyOperations } from './verify'
 /** All operations by name. */
 const OPERATIONS = {
   /** Answers when the token is right. */
-  hello: onFolder({}, async () => ({})),
+  hello: onFolder(
+    { scopes: 'operator', effect: 'read', summary: 'Answer', input: {} },
+    async () => ({}),
+  ),
   ...databaseOperations,
   ...clientOperations,
   ...blobOperations,
@@ -37,6 +40,11 @@ export function getOperation<Name extends OperationName>(
 ): Operation<InputOf<Name>, OutputOf<Name>> {
   const operations: { [N in OperationName]: Operation<InputOf<N>, OutputOf<N>> } = OPERATIONS
   return operations[name]
+}
+
+/** The names of all operations. */
+export function operationNames(): readonly OperationName[] {
+  return Object.keys(OPERATIONS) as OperationName[]
 }
 
 /** The operation with a name that came over the wire, without its types. */

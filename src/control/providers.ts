@@ -1,4 +1,5 @@
 import { callbackAddress } from '../auth/provider/provider-login'
+import { MANAGE } from '../domain/access/door'
 import { listProviders, removeProvider } from '../domain/database/provider'
 import type { Provider, ProviderOptions } from '../domain/store/records'
 import type { Host } from '../host/host'
@@ -8,20 +9,25 @@ export const providerOperations = {
   /** The secret is the upload. */
   'provider.add': onDatabase(
     {
-      type: text,
-      name: optional(text),
-      displayName: optional(text),
-      iconUrl: optional(text),
-      clientId: text,
-      scopes: optional(texts),
-      tenant: optional(text),
-      teamId: optional(text),
-      keyId: optional(text),
-      issuer: optional(text),
-      authorizationUrl: optional(text),
-      tokenUrl: optional(text),
-      userInfoUrl: optional(text),
-      trustsEmail: flag,
+      scopes: MANAGE,
+      effect: 'write',
+      summary: 'Add or replace a login provider',
+      input: {
+        type: text,
+        name: optional(text),
+        displayName: optional(text),
+        iconUrl: optional(text),
+        clientId: text,
+        scopes: optional(texts),
+        tenant: optional(text),
+        teamId: optional(text),
+        keyId: optional(text),
+        issuer: optional(text),
+        authorizationUrl: optional(text),
+        tokenUrl: optional(text),
+        userInfoUrl: optional(text),
+        trustsEmail: flag,
+      },
     },
     async (host, { name, ...input }, { upload }) => {
       const secret = upload === undefined ? null : await readUpload({ upload })
@@ -31,18 +37,30 @@ export const providerOperations = {
     },
   ),
 
-  'provider.list': onDatabase({}, async (host) => {
-    const providers = await host.database.read(listProviders)
-    return await Promise.all(providers.map((provider) => describe(host, provider)))
-  }),
+  'provider.list': onDatabase(
+    { scopes: MANAGE, effect: 'read', summary: 'List the login providers', input: {} },
+    async (host) => {
+      const providers = await host.database.read(listProviders)
+      return await Promise.all(providers.map((provider) => describe(host, provider)))
+    },
+  ),
 
-  'provider.remove': onDatabase({ name: text }, async ({ database }, { name }) => {
-    await database.write((tx) => removeProvider(tx, name))
-    return { name }
-  }),
+  'provider.remove': onDatabase(
+    {
+      scopes: MANAGE,
+      effect: 'destroy',
+      summary: 'Remove a login provider',
+      input: { name: text },
+    },
+    async (_host, { name }, { write }) => {
+      await write((tx) => removeProvider(tx, name))
+      return { name }
+    },
+  ),
 
-  'provider.test': onDatabase({ name: text }, async ({ providers, address }, { name }) =>
-    providers.check(name, await address()),
+  'provider.test': onDatabase(
+    { scopes: MANAGE, effect: 'read', summary: 'Try a login provider', input: { name: text } },
+    async ({ providers, address }, { name }) => providers.check(name, await address()),
   ),
 }
 

@@ -2,9 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import { type Holder, nameHolder, readHolder } from '../host/holder'
-import { type Event, fromWire, readEvents } from './event'
+import { type Event, fromWire } from './event'
+import { type Piece, readFrames } from './frames'
 import type { Streams } from './operation'
 import { getOperation, type InputOf, type OperationName, type OutputOf } from './operations'
+import { perform } from './perform'
 
 /** A data folder that a command works on, in this process or through the one that holds the folder. */
 export interface Session extends AsyncDisposable {
@@ -40,7 +42,7 @@ export async function openSession(
 
 function workDirectly(folder: DataFolder): Session {
   return {
-    run: (name, input, streams = {}) => getOperation(name).run(folder, input, streams),
+    run: (name, input, streams = {}) => perform(folder, getOperation(name), input, streams),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   }
 }
@@ -93,9 +95,9 @@ async function* eventsOf(
   name: string,
   input: unknown,
   streams: Streams,
-): AsyncGenerator<Event> {
+): AsyncGenerator<Event | Piece> {
   try {
-    yield* readEvents(await post(holder, name, input, streams))
+    yield* readFrames(await post(holder, name, input, streams))
   } catch (error) {
     throw stopped(holder, error)
   }

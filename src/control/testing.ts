@@ -6,6 +6,8 @@ import { isRecord } from '../domain/value/value'
 import type { DataFolder } from '../host/data-folder'
 import { IDP_FAILURES, type IdpPerson, SERVICE, type Testing } from '../host/test-mode'
 import {
+  type Declaration,
+  type Field,
   type Fields,
   flag,
   number,
@@ -17,34 +19,92 @@ import {
 } from './operation'
 import { QUESTION } from './users'
 
+const failure = oneOf(IDP_FAILURES)
+
+/** The people of the login provider. */
+const people: Field<readonly IdpPerson[]> = {
+  schema: {
+    type: 'array',
+    items: {
+      type: 'object',
+      required: ['email'],
+      properties: { email: text.schema, name: text.schema, failure: failure.schema },
+    },
+  },
+  read(value, name) {
+    if (!Array.isArray(value)) throw new SatchelError('INVALID_REQUEST', `${name} must be an array`)
+    return value.map((person: unknown) => {
+      const given = isRecord(person) ? person : {}
+      return {
+        email: requireEmail(text.read(given['email'], 'email')),
+        name: optional(text).read(given['name'], 'name'),
+        failure: optional(failure).read(given['failure'], 'failure'),
+      }
+    })
+  },
+}
+
+const LONGEST_WAIT = 60 * SECOND
+
+/** `5s` or `250ms`, or a number of ms. */
+const wait: Field<number> = {
+  schema: { ...text.schema, examples: ['5s', '250ms'] },
+  read(value, name) {
+    const [, count, unit] = /^(\d{1,6})(ms|s)$/.exec(String(value)) ?? []
+    const ms = typeof value === 'number' ? value : Number(count) * (unit === 's' ? SECOND : 1)
+    if (ms >= 0 && ms <= LONGEST_WAIT) return ms
+    throw new SatchelError('INVALID_REQUEST', `${name} must be a time of at most 60s, such as 5s`)
+  },
+}
+
 /** The operations of test mode, each also at `/<database>/_test/…` (promises.md 43). */
 export const testOperations = {
   /** The id of a new snapshot. */
-  'test.snapshot': onTested({}, ({ testing, database }) => testing.snapshot(database)),
+  'test.snapshot': onTested(
+    { effect: 'write', summary: 'Take a snapshot', input: {} },
+    ({ testing, database }) => testing.snapshot(database),
+  ),
 
-  'test.restore': onTested({ id: text }, async ({ testing, database }, { id }) => {
-    await testing.restore(database, id)
-    return {}
-  }),
+  'test.restore': onTested(
+    { effect: 'destroy', summary: 'Return to a snapshot', input: { id: text } },
+    async ({ testing, database }, { id }) => {
+      await testing.restore(database, id)
+      return {}
+    },
+  ),
 
-  'test.forget': onTested({ id: text }, async ({ testing, database }, { id }) => {
-    testing.removeSnapshot(database, id)
-    return {}
-  }),
+  'test.forget': onTested(
+    { effect: 'destroy', summary: 'Delete a snapshot', input: { id: text } },
+    async ({ testing, database }, { id }) => {
+      testing.removeSnapshot(database, id)
+      return {}
+    },
+  ),
 
-  'test.fork': onTested({ id: text }, async ({ testing, database, folder }, { id }) => {
-    const name = await testing.fork(database, id)
-    return { name, url: folder.url(name) }
-  }),
+  'test.fork': onTested(
+    { effect: 'write', summary: 'Make a database of a snapshot', input: { id: text } },
+    async ({ testing, database, folder }, { id }) => {
+      const name = await testing.fork(database, id)
+      return { name, url: folder.url(name) }
+    },
+  ),
 
-  'test.reset': onTested({}, async ({ testing, database }) => {
-    await testing.reset(database)
-    return {}
-  }),
+  'test.reset': onTested(
+    { effect: 'destroy', summary: 'Return to the beginning', input: {} },
+    async ({ testing, database }) => {
+      await testing.reset(database)
+      return {}
+    },
+  ),
 
   /** Of a database, or of the `SERVICE`. `wait` is in ms; the mails come newest first. */
   'test.mail': onFolder(
-    { database: text, to: optional(text), after: optional(text), wait: optional(wait) },
+    {
+      scopes: 'operator',
+      effect: 'secret',
+      summary: 'Read mails',
+      input: { database: text, to: optional(text), after: optional(text), wait: optional(wait) },
+    },
     async (folder, { database, to, after, wait }) => {
       const testing = requireTesting(folder)
       if (database !== SERVICE) await folder.hosts.open(database)
@@ -53,28 +113,43 @@ export const testOperations = {
   ),
 
   'test.login': onTested(
-    { email: text, name: optional(text), publicKey: optional(text), page: optional(text) },
+    {
+      effect: 'secret',
+      summary: 'Log a user in',
+      input: { email: text, name: optional(text), publicKey: optional(text), page: optional(text) },
+    },
     ({ testing, database }, order) => testing.login(database, order),
   ),
 
-  'test.explain': onTested(QUESTION, async ({ database, folder }, question) => {
-    const host = await folder.hosts.open(database)
-    const now = host.clock.now()
-    return await host.database.read((tx) => explain(tx, readQuestion(question), now))
-  }),
+  'test.explain': onTested(
+    { effect: 'read', summary: 'Explain the rights of a user', input: QUESTION },
+    async ({ database, folder }, question) => {
+      const host = await folder.hosts.open(database)
+      const now = host.clock.now()
+      return await host.database.read((tx) => explain(tx, readQuestion(question), now))
+    },
+  ),
 
   'test.fault': onTested(
     {
-      latency: optional(text),
-      errorRate: optional(number),
-      offline: optional(flag),
-      loseReplies: optional(flag),
+      effect: 'write',
+      summary: 'Make the server fail',
+      input: {
+        latency: optional(text),
+        errorRate: optional(number),
+        offline: optional(flag),
+        loseReplies: optional(flag),
+      },
     },
     async ({ testing, database }, change) => testing.fault(database, change),
   ),
 
   'test.idp': onTested(
-    { people: optional(people) },
+    {
+      effect: 'write',
+      summary: 'Open the login provider for tests',
+      input: { people: optional(people) },
+    },
     async ({ testing, database, folder }, { people }) => {
       const provider = await testing.openIdp(database, people)
       return { provider, issuer: `${folder.url(database)}/_test/idp` }
@@ -83,14 +158,23 @@ export const testOperations = {
 
   /** The address to which the browser returns, with the code in it or the error. */
   'test.idp-login': onTested(
-    { as: text, provider: optional(text), redirect_uri: text },
+    {
+      effect: 'secret',
+      summary: 'Log a person in at the login provider, without a browser',
+      input: { as: text, provider: optional(text), redirect_uri: text },
+    },
     async ({ testing, database }, { as, provider, redirect_uri: redirectUri }) => ({
       url: await testing.idpLogin(database, { as, provider: provider ?? 'test', redirectUri }),
     }),
   ),
 
   'test.clock': onTested(
-    { advance: optional(text), set: optional(text), freeze: optional(flag) },
+    {
+      effect: 'write',
+      summary: 'Read or move the clock of the database',
+      input: { advance: optional(text), set: optional(text), freeze: optional(flag) },
+      asks: (input) => Object.values(input).every((change) => change === null),
+    },
     async ({ testing, database }, change) => {
       const { now, isFrozen } = await testing.clock(database, change)
       return { now: new Date(now).toISOString(), frozen: isFrozen }
@@ -106,16 +190,19 @@ interface Tested {
 
 /** An operation on a database of a server in test mode. Running it throws `CONFLICT` on any other. */
 function onTested<F extends Fields, Output>(
-  fields: F,
+  declaration: Omit<Declaration<F>, 'scopes'>,
   run: (tested: Tested, input: Values<F>) => Promise<Output>,
 ) {
-  return onFolder({ database: text, ...fields }, async (folder, input) => {
-    const testing = requireTesting(folder)
-    const { database, ...rest } = input as Values<F> & { readonly database: string }
-    // Throws for an unknown name.
-    await folder.hosts.open(database)
-    return await run({ testing, database, folder }, rest as unknown as Values<F>)
-  })
+  return onFolder(
+    { ...declaration, scopes: 'operator', input: { database: text, ...declaration.input } },
+    async (folder, input) => {
+      const testing = requireTesting(folder)
+      const { database, ...rest } = input as Values<F> & { readonly database: string }
+      // Throws for an unknown name.
+      await folder.hosts.open(database)
+      return await run({ testing, database, folder }, rest as unknown as Values<F>)
+    },
+  )
 }
 
 /** Throws `CONFLICT`. */
@@ -125,27 +212,4 @@ function requireTesting({ testing }: DataFolder): Testing {
     'CONFLICT',
     'This server does not run in test mode: start it with satchel serve --memory --test',
   )
-}
-
-/** The people of the login provider. */
-function people(value: unknown, name: string): readonly IdpPerson[] {
-  if (!Array.isArray(value)) throw new SatchelError('INVALID_REQUEST', `${name} must be an array`)
-  return value.map((person: unknown) => {
-    const given = isRecord(person) ? person : {}
-    return {
-      email: requireEmail(text(given['email'], 'email')),
-      name: optional(text)(given['name'], 'name'),
-      failure: optional(oneOf(IDP_FAILURES))(given['failure'], 'failure'),
-    }
-  })
-}
-
-const LONGEST_WAIT = 60 * SECOND
-
-/** `5s` or `250ms`, or a number of ms. */
-function wait(value: unknown, name: string): number {
-  const [, count, unit] = /^(\d{1,6})(ms|s)$/.exec(String(value)) ?? []
-  const ms = typeof value === 'number' ? value : Number(count) * (unit === 's' ? SECOND : 1)
-  if (ms >= 0 && ms <= LONGEST_WAIT) return ms
-  throw new SatchelError('INVALID_REQUEST', `${name} must be a time of at most 60s, such as 5s`)
 }

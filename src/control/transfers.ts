@@ -1,3 +1,4 @@
+import { IMPORT, READ } from '../domain/access/door'
 import {
   createBlobCensus,
   type ExportCount,
@@ -19,12 +20,18 @@ export const transferOperations = {
   /** The file is the upload, of `size` bytes and with this name if they are known; progress is in bytes. */
   import: onDatabase(
     {
-      table: optional(text),
-      realm: optional(text),
-      atomic: flag,
-      dryRun: flag,
-      size: optional(number),
-      name: optional(text),
+      scopes: IMPORT,
+      effect: 'write',
+      summary: 'Import a file',
+      asks: ({ dryRun }) => dryRun,
+      input: {
+        table: optional(text),
+        realm: optional(text),
+        atomic: flag,
+        dryRun: flag,
+        size: optional(number),
+        name: optional(text),
+      },
     },
     (host, { table, realm, ...input }, { folder, upload, progress, signal }) =>
       importInto(folder, host, upload ?? new Blob().stream(), {
@@ -40,7 +47,12 @@ export const transferOperations = {
 
   /** The file is the download; progress is in objects and blobs. */
   export: onDatabase(
-    { format: oneOf(EXPORT_FORMATS), table: optional(text), realm: optional(text) },
+    {
+      scopes: READ,
+      effect: 'read',
+      summary: 'Export to a file',
+      input: { format: oneOf(EXPORT_FORMATS), table: optional(text), realm: optional(text) },
+    },
     (host, { format, table, realm }, { now, ...streams }) =>
       format === 'zip'
         ? exportZip(host, now, { table, realm }, streams)

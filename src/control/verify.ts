@@ -1,9 +1,18 @@
+import { MANAGE } from '../domain/access/door'
 import { verifyDatabase } from '../domain/rows/verification'
 import { flag, onDatabase } from './operation'
 
 export const verifyOperations = {
   /** Progress is in rows and entries. */
-  verify: onDatabase({ accept: flag }, ({ database }, { accept: accepts }, { progress, signal }) =>
-    verifyDatabase(database, { accepts, progress, signal }),
+  verify: onDatabase(
+    {
+      scopes: MANAGE,
+      effect: 'write',
+      summary: 'Compare everything with its checksums',
+      input: { accept: flag },
+      asks: ({ accept }) => !accept,
+    },
+    ({ database }, { accept: accepts }, { progress, signal }) =>
+      verifyDatabase(database, { accepts, progress, signal }),
   ),
 }

@@ -3,6 +3,7 @@ import { createApplication, createMode, createPrinter } from '../../src/applicat
 import { readConfig } from '../../src/config/config'
 import { createDatabase } from '../../src/control/databases'
 import { findOperation } from '../../src/control/operations'
+import { perform } from '../../src/control/perform'
 import { takeDataFolder } from '../../src/host/data-folder'
 import { listen } from '../../src/listen'
 import { openLogs } from '../../src/log/log'
@@ -76,7 +77,8 @@ test('units of logins, requests, commands and imports are all named', async () =
   expect(pushed).toMatchObject({ status: 200 })
   const run = async (name: string, input: object, upload?: ReadableStream<Uint8Array>) => {
     const operation = findOperation(name)!
-    await operation.run(folder, operation.read(input), upload === undefined ? {} : { upload })
+    const streams = upload === undefined ? {} : { upload }
+    await perform(folder, operation, operation.read(input), streams)
   }
   await run('origin.add', { database: 'main', origin: OTHERS[0], force: false })
   const file = new Blob([JSON.stringify({ data: { bob: { items: { one: {} } } } })])

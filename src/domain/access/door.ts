@@ -18,11 +18,11 @@ export type Door =
   | 'link'
 
 const PERSON: readonly Scope[] = ['ACCESS_DB']
-const READ: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ']
-const WRITE: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']
-const MANAGE: readonly Scope[] = ['MANAGE_DB']
+export const READ: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ']
+export const WRITE: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']
+export const MANAGE: readonly Scope[] = ['MANAGE_DB']
 /** An import declares tables, as the schema does, and writes everywhere. */
-const IMPORT: readonly Scope[] = ['MANAGE_DB', 'GLOBAL_WRITE']
+export const IMPORT: readonly Scope[] = ['MANAGE_DB', 'GLOBAL_WRITE']
 const ERASE: readonly Scope[] = ['GLOBAL_WRITE']
 
 /** The doors of a server by the operation behind them (promise 47). Each route names its own. */

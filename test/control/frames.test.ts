@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { type Event, readEvents, writeEvent } from '../../src/control/event'
+import { type Event, writeEvent } from '../../src/control/event'
+import { type Piece, readFrames, writePiece } from '../../src/control/frames'
 import { collect } from '../domain/chunks'
 
 /** The events, with the pieces of a file that follow each other as one text. */
-function joined(events: readonly Event[]): (Exclude<Event, { bytes: Uint8Array }> | string)[] {
+function joined(events: readonly (Event | Piece)[]): (Event | string)[] {
   const told: ReturnType<typeof joined> = []
   for (const event of events) {
     const last = told.at(-1)
@@ -19,12 +20,16 @@ function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
 
+function write(sent: Event | Piece): Uint8Array {
+  return 'bytes' in sent ? writePiece(sent.bytes) : writeEvent(sent)
+}
+
 /** The events that are read from the stream, cut to this length. */
-async function read(sent: Uint8Array, length: number): Promise<Event[]> {
+async function read(sent: Uint8Array, length: number): Promise<(Event | Piece)[]> {
   async function* body(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < sent.length; at += length) yield sent.slice(at, at + length)
   }
-  return await collect(readEvents(body()))
+  return await collect(readFrames(body()))
 }
 
 test('events arrive as they were sent, wherever the network cuts them', async () => {
@@ -35,13 +40,13 @@ test('events arrive as they were sent, wherever the network cuts them', async ()
   )
   await fc.assert(
     fc.asyncProperty(fc.array(event), fc.integer({ min: 1, max: 60 }), async (events, length) => {
-      const sent = Buffer.concat(events.map((each: Event) => writeEvent(each)))
+      const sent = Buffer.concat(events.map(write))
       expect(joined(await read(sent, length))).toEqual(joined(events))
     }),
   )
 })
 
 test('an empty piece of a file does not hold up what follows', async () => {
-  const sent = [writeEvent({ bytes: Buffer.alloc(0) }), writeEvent({ result: 1 })]
+  const sent = [writePiece(Buffer.alloc(0)), writeEvent({ result: 1 })]
   expect(await read(Buffer.concat(sent), 1)).toEqual([{ result: 1 }])
 })

@@ -1,0 +1,111 @@
+import { type Actor, requireScopes, SERVER } from '../domain/access/actor'
+import type { WriteTx } from '../domain/store/store'
+import { SatchelError } from '../domain/value/error'
+import type { DataFolder } from '../host/data-folder'
+import { serverLog } from '../log/log'
+import { type Event, toWire, writeEvent } from './event'
+import type { Operation, Streams } from './operation'
+
+/** The caller of an operation. */
+export interface Caller {
+  /** The caller in the database that the input names. */
+  readonly actor: Actor
+  /** True for the owner of the data folder, who needs no scope. */
+  readonly isOperator: boolean
+  /** Called in the unit of the effect, unless that is `read`: keeps what is to be known of the change. */
+  readonly record?: (tx: WriteTx) => void
+}
+
+/** A command: its right is the data folder. */
+export const OPERATOR: Caller = { actor: SERVER, isOperator: true }
+
+/**
+ * Runs an operation. All doors come through here: commands, directly or by the control channel, and the addresses
+ * for tests. Throws `NOT_AUTHORIZED`, and what the operation throws.
+ */
+export async function perform<Input, Output>(
+  folder: DataFolder,
+  operation: Operation<Input, Output>,
+  input: Input,
+  streams: Streams,
+  caller: Caller = OPERATOR,
+): Promise<Output> {
+  const { actor, isOperator, record } = caller
+  if (!isOperator) requireCaller(actor, operation)
+  const isChange = operation.effect !== 'read' && operation.asks?.(input) !== true
+  return await operation.run(folder, input, {
+    ...streams,
+    actor,
+    ...(isChange && record !== undefined ? { record } : {}),
+  })
+}
+
+function requireCaller(actor: Actor, { scopes }: Pick<Operation<unknown, unknown>, 'scopes'>) {
+  if (scopes === 'operator') {
+    throw new SatchelError('NOT_AUTHORIZED', 'Not authorized', { reason: 'operator' })
+  }
+  requireScopes(actor, scopes)
+}
+
+/** The parts of a request that asks for an operation. */
+export interface Asking {
+  readonly body: ReadableStream<Uint8Array> | null
+  /** Aborted when the caller has gone. */
+  readonly signal: AbortSignal
+  /** A piece of a file among the events; absent where callers get JSON only. */
+  readonly frame?: (bytes: Uint8Array) => Uint8Array
+  readonly caller?: Caller
+}
+
+/** Answers at once and runs the operation; its events follow. */
+export function answerPerforming(
+  folder: DataFolder,
+  operation: Operation<unknown, unknown>,
+  input: unknown,
+  { body, signal, frame, caller }: Asking,
+): Response {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = writable.getWriter()
+  let isReporting = false
+
+  /** Skipped while the last report is still being written: it would be out of date. */
+  function progress(done: number, total: number | null, phase?: string): void {
+    if (isReporting) return
+    isReporting = true
+    writer.write(writeEvent({ progress: { done, total, phase } })).then(
+      () => (isReporting = false),
+      () => undefined,
+    )
+  }
+
+  async function run(): Promise<void> {
+    const streams: Streams = {
+      upload: body ?? undefined,
+      progress,
+      ...(frame === undefined ? {} : { download: (bytes) => writer.write(frame(bytes)) }),
+      signal,
+    }
+    try {
+      const result = await perform(folder, operation, input, streams, caller)
+      await writer.write(writeEvent({ result }))
+    } catch (error) {
+      if (!(error instanceof SatchelError) && !signal.aborted)
+        serverLog.error('A command failed', { error })
+      await writer.write(writeEvent({ error: toWire(error) }))
+    }
+    await writer.close()
+  }
+
+  // A write fails when the caller has disconnected.
+  run().catch(() => undefined)
+  return eventResponse(readable)
+}
+
+/** The answer to a request that no operation runs for. */
+export function refusal(status: number, error: unknown): Response {
+  return eventResponse(writeEvent({ error: toWire(error) } satisfies Event), status)
+}
+
+function eventResponse(body: ReadableStream<Uint8Array> | Uint8Array, status = 200): Response {
+  return new Response(body, { status, headers: { 'content-type': 'application/x-ndjson' } })
+}

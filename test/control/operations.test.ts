@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'bun:test'
+import { getOperation, operationNames } from '../../src/control/operations'
+import { SCOPES } from '../../src/domain/value/scope'
+
+describe.each(operationNames())('%s', (name) => {
+  const { scopes, effect, summary, input } = getOperation(name)
+
+  test('says which callers it takes, in a database that its input names', () => {
+    if (scopes === 'operator') return
+    expect(scopes).not.toBeEmpty()
+    expect(SCOPES).toEqual(expect.arrayContaining([...scopes]))
+    expect(input).toContainKey('database')
+  })
+
+  test('says its effect', () => {
+    expect(['read', 'write', 'secret', 'destroy']).toContain(effect)
+  })
+
+  test('says in a few words what it does', () => {
+    expect(summary).toMatch(/^[A-Z][^.]{3,60}[^.]$/)
+  })
+
+  test('describes each property of its input', () => {
+    for (const { schema } of Object.values(input)) {
+      expect(Object.keys(schema)).toContainAnyValues(['type', 'enum', 'anyOf'])
+    }
+  })
+})
+
+test('an operation that only some inputs make a change says so', () => {
+  const collect = getOperation('blob.gc')
+  expect(collect.asks?.({ database: 'main', dryRun: true })).toBe(true)
+  expect(collect.asks?.({ database: 'main', dryRun: false })).toBe(false)
+})

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'bun:test'
+import { type OperationName, type InputOf, getOperation } from '../../src/control/operations'
+import { answerPerforming, type Caller, perform } from '../../src/control/perform'
+import { ANONYMOUS, SERVER } from '../../src/domain/access/actor'
+import type { WriteTx } from '../../src/domain/store/store'
+import type { Scope } from '../../src/domain/value/scope'
+import { codeOf, refusalOf } from '../auth/setup'
+import { setupDataFolder } from './setup'
+
+async function setup() {
+  const folder = await setupDataFolder()
+  const run = <Name extends OperationName>(name: Name, input: InputOf<Name>, caller?: Caller) =>
+    perform(folder, getOperation(name), input, {}, caller)
+  await run('db.create', { name: 'main' })
+  return { folder, run, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
+}
+
+function callerWith(...scopes: readonly Scope[]): Caller {
+  const actor = { ...ANONYMOUS, subject: 'alice', scopes: new Set(scopes) }
+  return { actor, isOperator: false }
+}
+
+const ORIGIN = { database: 'main', origin: 'https://app.example.com', force: false }
+
+describe('the caller of an operation', () => {
+  test('needs its scopes', async () => {
+    await using server = await setup()
+    await server.run('origin.add', ORIGIN, callerWith('MANAGE_DB'))
+    const refused = await refusalOf(() => server.run('origin.add', ORIGIN, callerWith('ACCESS_DB')))
+    expect(refused).toMatchObject({ code: 'NOT_AUTHORIZED', reason: 'scope MANAGE_DB' })
+  })
+
+  test('owns the data folder where that is needed, whatever scopes it has', async () => {
+    await using server = await setup()
+    const all = callerWith(...SERVER.scopes)
+    expect(await codeOf(() => server.run('db.create', { name: 'other' }, all))).toBe(
+      'NOT_AUTHORIZED',
+    )
+    expect(await server.folder.hosts.list()).toEqual(['main'])
+  })
+
+  test('is refused without a token', async () => {
+    await using server = await setup()
+    const nobody = { actor: ANONYMOUS, isOperator: false }
+    expect(await codeOf(() => server.run('origin.add', ORIGIN, nobody))).toBe('INVALID_TOKEN')
+  })
+
+  test('makes no client with scopes of others', async () => {
+    await using server = await setup()
+    const input = { database: 'main', scopes: ['DELETE_DB'], name: null, email: null }
+    const create = () => server.run('client.create', input, callerWith('MANAGE_DB'))
+    expect(await codeOf(create)).toBe('INVALID_SCOPE')
+  })
+})
+
+describe('a change', () => {
+  function recording(record: (tx: WriteTx) => void): Caller {
+    return { actor: SERVER, isOperator: true, record }
+  }
+
+  test('is recorded in its unit', async () => {
+    await using server = await setup()
+    const seen: number[] = []
+    const caller = recording((tx) => seen.push(tx.origins.list().length))
+    await server.run('origin.add', ORIGIN, caller)
+    expect(seen).toEqual([1])
+  })
+
+  test('is not made when it cannot be recorded', async () => {
+    await using server = await setup()
+    const caller = recording(() => {
+      throw new Error('not recorded')
+    })
+    expect(server.run('origin.add', ORIGIN, caller)).rejects.toThrow('not recorded')
+    expect(await server.run('origin.list', { database: 'main' })).toEqual([])
+  })
+
+  test('is none where the input only asks', async () => {
+    await using server = await setup()
+    const caller = recording(() => {
+      throw new Error('recorded')
+    })
+    const asked = await server.run(
+      'db.offload',
+      { database: 'main', rule: null, reset: false },
+      caller,
+    )
+    expect(asked).toMatchObject({ name: 'main', isOwn: false })
+  })
+})
+
+test('the answer holds JSON alone where files are not framed', async () => {
+  await using server = await setup()
+  const operation = getOperation('export')
+  const input = { database: 'main', format: 'json', table: null, realm: null }
+  const { signal } = new AbortController()
+  const answer = answerPerforming(
+    server.folder,
+    {
+      ...operation,
+      run: (folder, given, order) => operation.run(folder, operation.read(given), order),
+    },
+    input,
+    { body: null, signal },
+  )
+  const lines = (await answer.text()).trimEnd().split('\n')
+  const events = lines.map((line): unknown => JSON.parse(line))
+  expect(events.at(-1)).toMatchObject({ result: { objects: 0 } })
+})
