@@ -41,8 +41,11 @@ export interface Origin {
   readonly ts: number
   /** The revision that the client had seen; undefined when that cannot be said: then only times count. */
   readonly base: number | undefined
-  /** The revisions of earlier operations of the request, which those that follow have seen. */
-  readonly own: { includes(revision: number): boolean }
+  /**
+   * The revisions of earlier operations of the request, which those that follow have seen. Absent for an
+   * operation that is replayed: later ones of its client may have reached the row before it.
+   */
+  readonly own?: { includes(revision: number): boolean }
   /** The client whose operation it is. */
   readonly client: number
   /** The revision of this transaction. */
@@ -168,7 +171,7 @@ function outlives(state: RowState & { kind: 'dead' | 'absent' }, origin: Origin)
   if (origin.row?.unknown?.has(GONE) === true) return true
   if (state.kind === 'absent') return false
   const { revision, client, entered } = state
-  if (client === origin.client || origin.own.includes(revision)) return false
+  if (client === origin.client || origin.own?.includes(revision) === true) return false
   const base = origin.base ?? 0
   return base < revision && entered <= base
 }
@@ -202,6 +205,7 @@ function rivalOf({ ts, base = -1, own, client, revision, isByCriteria = false }:
     isByCriteria,
     isSeen: ([, its, by = 0]) => {
       if (its <= base) return true
+      if (own === undefined) return false
       return (by === client || by === 0) && (its === revision || own.includes(its))
     },
   }

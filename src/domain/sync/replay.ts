@@ -146,9 +146,8 @@ function applyKept(
     const changes = withoutKey(table.primaryKey ?? [], change).filter(
       ({ kind }) => kind !== 'modify' || !isAgain,
     )
-    const own = { includes: () => false }
     const { ts, client } = kept
-    const origin = { ts, base: kept.base ?? undefined, own, client, revision, isByCriteria: true }
+    const origin = { ts, base: kept.base ?? undefined, client, revision, isByCriteria: true }
     mergeChanges(copy, changes, origin)
     if (change.some(({ kind }) => kind === 'modify')) noteRun(copy.stamps, kept)
     if (stored !== undefined) {

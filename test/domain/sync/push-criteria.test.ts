@@ -479,6 +479,27 @@ describe('rule 7: replay in either order', () => {
     expect(await read(database, 'cards', 'last')).toMatchObject({ title: 'later' })
   })
 
+  test('an operation that reaches a row last does not undo a later one of its client that came first', async () => {
+    for (const isLate of [false, true]) {
+      await using world = await setupPush()
+      const { database } = world
+      const phone = await connect(database, 'alice')
+      const laptop = await connect(database, 'alice')
+      const at = { base: await revisionOf(database), now: T + 100 }
+      const modify = { type: 'modify', keys: [] }
+      const upToY = { index: 'list', range: { type: 2, upper: 'y' } }
+      const modifying = [
+        [{ ...modify, criteria: inList('x'), changeSpec: { note: 'first' }, ts: T + 1 }],
+        [{ ...modify, criteria: upToY, changeSpec: { note: 'second' }, ts: T + 2 }],
+      ]
+      if (isLate) await laptop.send(modifying, at)
+      // The first operation finds the row only where the second transaction moves it.
+      await phone.send([[insert(card('a', { list: 'y' }))], [change('a', { list: 'x' })]], at)
+      if (!isLate) await laptop.send(modifying, at)
+      expect(await read(database, 'cards', 'a')).toMatchObject({ list: 'x', note: 'second' })
+    }
+  })
+
   test('leaves values that are later than the operation, in whichever order they arrive', async () => {
     for (const isLate of [false, true]) {
       await using world = await setupPush()
