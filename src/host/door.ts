@@ -43,6 +43,10 @@ function handleFor(origin: Door, database: Database, use: () => void): Database 
         yield step
       }
     },
+    async copy() {
+      use()
+      return await database.copy()
+    },
     onCommit: (listener) => database.onCommit(listener),
     commitsAfter: (revision) => database.commitsAfter(revision),
     duty: (name, granted) => database.duty(name, granted),

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { platform } from 'node:os'
 import { basename, join } from 'node:path'
 import type { Migration } from '../../migrations/sqlite/index'
@@ -13,10 +13,12 @@ import { nextTurn } from '../domain/value/turn'
 import { createCheckpoints } from './checkpoint'
 import { createCommits } from './commits'
 import { type Connection, openConnection } from './connection'
+import { holdCopy } from './copy'
 import type { Durability } from './durability'
 import { isIndexTooLarge, openFailure, storageFailure } from './failure'
 import { publishGroup, sealGroup } from './group'
 import { type Verified, verifyRows } from './integrity'
+import { createPace } from './pace'
 import type { PageCaches } from './page-caches'
 import type { LogIndexPlace } from './private-file'
 import { copyBlank, prepareFile, requireSqlite, sqliteVersion } from './prepare'
@@ -35,6 +37,8 @@ export interface DatabaseOptions {
   readonly report?: (database: string, error: unknown) => void
   /** The migrations, without which a file is not opened: those of this program. */
   readonly migrations?: readonly Migration[]
+  /** A copy is given up when the log becomes longer than this meanwhile, in bytes; absent: 4 GiB. */
+  readonly longestLog?: number
   /** The page caches that the database shares a budget with; without them it has full-sized ones. */
   readonly caches?: PageCaches
 }
@@ -87,6 +91,9 @@ function openWriter(
   }
 }
 
+/** The log of a database is at most this long while it is copied, in bytes. */
+const LONGEST_LOG = 4 * 1024 ** 3
+
 interface Place {
   readonly name: string
   readonly file: string
@@ -98,7 +105,7 @@ function serveDatabase(
   writing: Connection,
   reading: Connection,
   connections: DisposableStack,
-  { clock, durability, onClose, report, caches }: DatabaseOptions,
+  { clock, durability, onClose, report, caches, longestLog = LONGEST_LOG }: DatabaseOptions,
 ): SqliteDatabase {
   const id = loadId(writing)
   const committed = loadCommitted(writing)
@@ -108,6 +115,10 @@ function serveDatabase(
   const duties = createDuties()
   const commits = createCommits(name, committed.counters.revision, fail)
   const checkpoints = createCheckpoints({ file, durability, index }, writing, fail)
+  const pace = createPace()
+  let sealed = 0
+  /** Of the file, for copies: closing it before SQLite has closed its own would drop SQLite's locks. */
+  let descriptor: number | undefined
   const ids = createIds(clock)
   ids.passOver(committed.counters.idHighWater)
   const writer = createWriter({
@@ -116,8 +127,12 @@ function serveDatabase(
     ids,
     clock,
     elapsed: () => performance.now(),
-    seal: (group) => sealGroup(writing, committed, group),
+    seal(group) {
+      sealed = performance.now()
+      sealGroup(writing, committed, group)
+    },
     publish(group) {
+      pace.committed(performance.now() - sealed)
       snapshot.drop()
       publishGroup(committed, group)
       commits.announce(group)
@@ -142,6 +157,7 @@ function serveDatabase(
     } finally {
       cache?.[Symbol.dispose]()
       owned.dispose()
+      if (descriptor !== undefined) closeSync(descriptor)
       onClose?.()
     }
   }
@@ -188,6 +204,18 @@ function serveDatabase(
     onCommit: (listener) => commits.listen(listener),
     commitsAfter: async (revision) => commits.after(revision),
     duty: (duty, granted) => duties.ask(duty, granted),
+    async copy() {
+      if (closing !== undefined) throw isClosing(name)
+      descriptor ??= openSync(file, 'r')
+      const released = () => {
+        if (closing === undefined) checkpoints.catchUp()
+      }
+      try {
+        return await holdCopy({ file, index, descriptor, pace, longestLog, released })
+      } catch (error) {
+        throw storageFailure(error)
+      }
+    },
     image() {
       if (closing !== undefined) throw isClosing(name)
       snapshot.drop()

@@ -73,6 +73,7 @@ describe('verifying a token', () => {
       commitsAfter: (revision) => database.commitsAfter(revision),
       duty: (name, granted) => database.duty(name, granted),
       verify: (...parameters) => database.verify(...parameters),
+      copy: () => database.copy(),
       [Symbol.asyncDispose]: async () => {},
     }
     await using authority = await createAuthority(failing, clock, secretKey)

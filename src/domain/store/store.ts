@@ -14,6 +14,7 @@ import type {
 } from './records'
 import type { MembershipReader, MembershipWriter } from './memberships'
 import type { MailReader, MailWriter } from './mails'
+import type { DatabaseCopy } from './copy'
 import type { CheckedStep, Meanings } from './integrity'
 import type { InvitationReader, InvitationWriter } from './invitations'
 import type { UserReader, UserWriter } from './users'
@@ -111,6 +112,8 @@ export interface Database extends AsyncDisposable {
     accepts: boolean,
     origin?: WriteOptions['origin'],
   ): AsyncIterable<CheckedStep>
+  /** Holds the latest commit until it is disposed, to be backed up. Others are served meanwhile. */
+  copy(): Promise<DatabaseCopy>
 }
 
 /**

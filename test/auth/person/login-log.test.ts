@@ -99,6 +99,7 @@ describe('the log of logins', () => {
       commitsAfter: (revision) => database.commitsAfter(revision),
       duty: (name, granted) => database.duty(name, granted),
       verify: (...parameters) => database.verify(...parameters),
+      copy: () => database.copy(),
       [Symbol.asyncDispose]: async () => {},
     }
     await using logins = createLoginLog(failing, users.clock)

@@ -1,0 +1,36 @@
+// The part of the seam (`store.ts`, design.md §3) by which a database is backed up while others write.
+
+/** One moment of a whole database, held until it is disposed while others read and write. */
+export interface DatabaseCopy extends AsyncDisposable {
+  readonly facts: CopyFacts
+  /** Of all bytes. */
+  readonly size: number
+  /**
+   * The bytes of one file that holds everything of that moment, in order; each piece is good until the next one
+   * is asked for. Goes slower while commits take longer than usual. Throws `STORAGE_FAILED` when so much is
+   * written meanwhile that the copy has to be given up, and when the file cannot be read.
+   */
+  bytes(): AsyncIterable<Uint8Array>
+  /** Up to `limit` contents of blobs after this hash, in order of their hashes. */
+  contents(after: string, limit: number): readonly StoredContent[]
+}
+
+/** What tells one moment of a database from others. */
+export interface CopyFacts {
+  readonly id: string
+  readonly epoch: string
+  readonly run: string
+  readonly revision: number
+  /** The newest migration of the engine. */
+  readonly migration: string
+}
+
+/** The bytes of equal blobs. */
+export interface StoredContent {
+  /** SHA-256 in hex. */
+  readonly hash: string
+  /** In bytes. */
+  readonly size: number
+  /** Where the blob store has them; null when that is lost. */
+  readonly place: string | null
+}
