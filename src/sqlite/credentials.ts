@@ -4,6 +4,7 @@ import type { Database } from 'bun:sqlite'
 import type { Connection } from './connection'
 import { codes, invitations, refreshTokens, refreshUses } from './schema'
 import type { TxContext, WriteContext } from './context'
+import { payRows, removeRows } from './owed-rows'
 import { noteSum, readingSound, requireSound, withoutSum } from './summed'
 import type {
   CodeReader,
@@ -70,6 +71,7 @@ export function refreshTokenReader(context: TxContext): RefreshTokenReader {
   return {
     find(hash) {
       const { connection } = context
+      payRows(context, TOKENS)
       requireSound(connection, 'refresh_tokens', hash)
       const tokens = ormOf(connection).select(REFRESH_TOKEN).from(refreshTokens)
       return tokens.where(eq(refreshTokens.hash, hash)).get()
@@ -87,6 +89,7 @@ export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
   return {
     ...refreshTokenReader(context),
     put(token) {
+      payRows(context, TOKENS)
       ormOf(context.connection)
         .insert(refreshTokens)
         .values(token)
@@ -98,16 +101,23 @@ export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
       ormOf(context.connection).insert(refreshUses).values({ hash, timeStamp, used: now }).run()
     },
     removeOf(holder) {
-      const which =
+      const [column, value] =
         'clientId' in holder
-          ? eq(refreshTokens.clientId, holder.clientId)
+          ? (['client_id', holder.clientId] as const)
           : 'user' in holder
-            ? eq(refreshTokens.user, holder.user)
-            : eq(refreshTokens.login, holder.login)
-      ormOf(context.connection).delete(refreshTokens).where(which).run()
+            ? (['user_number', holder.user] as const)
+            : (['login', holder.login] as const)
+      const sql = `DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM refresh_tokens WHERE ${column} = ? LIMIT ?)`
+      removeRows(
+        context,
+        TOKENS,
+        ({ connection }, limit) => connection.prepare(sql).run(value, limit).changes,
+      )
     },
   }
 }
+
+const TOKENS = 'refresh_tokens'
 
 const INVITATION = withoutSum(getTableColumns(invitations))
 

@@ -1,7 +1,9 @@
 import { fact, note } from './memo'
+import { payRows, removeRows } from './owed-rows'
 import { isSound, sumOf } from './summed'
 import type { TxContext, WriteContext } from './context'
 import type { PermissionSet } from '../domain/value/permission'
+import type { RealmRef } from '../domain/store/realms'
 import { hashSecret } from '../domain/value/secret'
 import type {
   Membership,
@@ -11,11 +13,13 @@ import type {
 } from '../domain/store/memberships'
 
 export function membershipReader(context: TxContext): MembershipReader {
-  const list = (rest: string, ...values: readonly (string | number)[]) =>
-    context.connection
+  const list = (rest: string, ...values: readonly (string | number)[]) => {
+    payRows(context, TABLE)
+    return context.connection
       .prepare<MembershipRow>(`${SELECT} ${rest}`)
       .all(...values)
       .map(membershipIn)
+  }
   const noteSubject = (userId: string | null, email: string | null) => {
     if (userId !== null) note(context, 'subject', userId)
     if (email !== null) note(context, 'subject', email)
@@ -56,6 +60,7 @@ export function membershipReader(context: TxContext): MembershipReader {
     },
     nextRights(realm, accepted, after) {
       note(context, 'members', realm)
+      payRows(context, TABLE)
       const [permissions, roles] = after === '' ? ['', ''] : (JSON.parse(after) as string[])
       const row = context.connection
         .prepare<{ permissions: string; roles: string }>(
@@ -101,8 +106,9 @@ export function membershipOfSource(
 }
 
 /** A user may be in thousands of realms, with few different rights: each text is parsed once. */
-function acceptedOf({ connection }: TxContext, userId: string): Rights[] {
-  const rows = connection
+function acceptedOf(context: TxContext, userId: string): Rights[] {
+  payRows(context, TABLE)
+  const rows = context.connection
     .prepare(
       'SELECT realm, permissions, roles FROM memberships INDEXED BY memberships_rights_of_user WHERE user_id = ? AND accepted = 1 ORDER BY realm',
     )
@@ -123,17 +129,10 @@ function acceptedOf({ connection }: TxContext, userId: string): Rights[] {
 }
 
 export function membershipWriter(context: WriteContext): MembershipWriter {
-  const remove = (which: string, value: string | number) => {
-    const removed = context.connection
-      .prepare<MembershipRow>(`DELETE FROM memberships WHERE ${which} = ? RETURNING ${COLUMNS}`)
-      .all(value)
-      .map(subjectIn)
-    touch(context, removed)
-    return removed
-  }
   return {
     ...membershipReader(context),
     put(membership) {
+      payRows(context, TABLE)
       const { prepare } = context.connection
       const row = rowOf(membership)
       const before = prepare<MembershipRow>(SELECT_ROW).get(membership.source)
@@ -144,9 +143,15 @@ export function membershipWriter(context: WriteContext): MembershipWriter {
       }
       prepare(PUT_ROW).run(...ROW.map((name) => row[name]), context.unit.nextRevision())
     },
-    removeOfRealm: (realm) => void remove('realm', realm),
+    removeOfRealm: (realm) =>
+      removeRows(context, TABLE, (later, limit) => removeSome(later, realm, limit)),
     remove(source) {
-      for (const subject of remove('source', source)) keepFormer(context, source, subject)
+      const removed = context.connection
+        .prepare<MembershipRow>(`DELETE FROM memberships WHERE source = ? RETURNING ${COLUMNS}`)
+        .all(source)
+        .map(subjectIn)
+      touch(context, removed)
+      for (const subject of removed) keepFormer(context, source, subject)
     },
     forgetFormer(subject, limit) {
       const hash = hashSecret(subject)
@@ -158,6 +163,18 @@ export function membershipWriter(context: WriteContext): MembershipWriter {
     },
   }
 }
+
+function removeSome(context: WriteContext, realm: RealmRef, limit: number): number {
+  const removed = context.connection
+    .prepare<MembershipRow>(
+      `DELETE FROM memberships WHERE source IN (SELECT source FROM memberships INDEXED BY memberships_of_realm WHERE realm = ? LIMIT ?) RETURNING ${COLUMNS}`,
+    )
+    .all(realm, limit)
+  touch(context, removed.map(subjectIn))
+  return removed.length
+}
+
+const TABLE = 'memberships'
 
 /** A row as SQLite has it. No statement is built anew: they run in every request and for thousands of rows. */
 interface MembershipRow {

@@ -14,14 +14,28 @@ export interface Debt {
   readonly seqs: Set<number>
 }
 
+/** Rows of a table that are still to be removed. */
+export interface OwedRemoval {
+  readonly table: string
+  /** Removes some of them; false when no more are left. */
+  readonly removeSome: () => boolean
+}
+
 /**
  * The changes of index entries that a unit has not written yet. Many are written together: in the order of
- * their keys they take half as long, and others get their turn between two slices of them.
+ * their keys they take half as long, and others get their turn between two slices of them. Besides these, the
+ * rows that it has not removed yet.
  */
 export class Owed {
   #debts: Debt[] = []
   /** About how many entries there are. */
   count = 0
+  /** In the order in which they are removed. */
+  removals: readonly OwedRemoval[] = NONE
+
+  get isNothing(): boolean {
+    return this.count === 0 && this.removals.length === 0
+  }
 
   remove(rows: readonly RowEntries[], count: number): void {
     let debt = this.#last()
@@ -40,16 +54,18 @@ export class Owed {
     this.count += count
   }
 
-  /** The changes in order, which the caller writes: nothing is owed from now on. */
+  /** The changes in order, which the caller writes: no entry is owed from now on. */
   take(): readonly Debt[] {
     const debts = this.#debts
-    this.forget()
+    this.#debts = []
+    this.count = 0
     return debts
   }
 
   forget(): void {
     this.#debts = []
     this.count = 0
+    this.removals = NONE
   }
 
   #last(): Debt {
@@ -62,3 +78,5 @@ export class Owed {
     return debt
   }
 }
+
+const NONE: readonly never[] = []

@@ -1,6 +1,7 @@
 import type { Step, WriteTx } from '../domain/store/store'
 import type { WriteContext } from './context'
 import { MOST_OWED, paying } from './entries'
+import { payingRows } from './owed-rows'
 import { beginPart } from './part'
 import { SqliteWriteTx } from './tx'
 
@@ -27,13 +28,15 @@ export function requirePlain(result: unknown): void {
   throw new Error('the work of a unit is a plain function: it awaits nothing')
 }
 
-/** Writes the index entries that a unit owes. Others get their turn meanwhile, and the unit may be ended. */
+/** Does what a unit owes. Others get their turn meanwhile, and the unit may be ended. */
 export async function pay(context: WriteContext): Promise<void> {
   const { unit } = context
-  if (unit.owed.count === 0) return
-  for (const _ of paying(context)) {
-    await unit.breathe()
-    if (unit.ended !== undefined) throw unit.ended
+  if (unit.owed.isNothing) return
+  for (const slices of [payingRows(unit), paying(context)]) {
+    for (const _ of slices) {
+      await unit.breathe()
+      if (unit.ended !== undefined) throw unit.ended
+    }
   }
 }
 
@@ -57,7 +60,7 @@ export async function runSteps<T>(
       failure ??= { error }
       throw error
     }
-    if (unit.owed.count >= MOST_OWED) await pay(context)
+    if (unit.owed.count >= MOST_OWED || unit.owed.removals.length > 0) await pay(context)
     await unit.breathe()
     return result
   }

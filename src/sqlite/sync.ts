@@ -14,6 +14,7 @@ import type {
 } from '../domain/store/sync'
 import type { TxContext, WriteContext } from './context'
 import type { Summed } from './soundness'
+import { payRows, removeRows } from './owed-rows'
 import { damagedRow, isSound, noteSum, sumOf, withoutSum } from './summed'
 import { FIXED_LIMITS } from '../domain/value/fixed-limits'
 import { fact, note } from './memo'
@@ -125,9 +126,16 @@ function forgetOldest(context: WriteContext, subject: string, number: number): v
   }
 }
 
-function removeApplied({ connection }: WriteContext, client: number): void {
-  connection.prepare('DELETE FROM applied WHERE client = ?').run(client)
+function removeApplied(context: WriteContext, client: number): void {
+  removeRows(context, APPLIED, ({ connection }, limit) => {
+    const some = 'SELECT subject, txid FROM applied WHERE client = ? LIMIT ?'
+    const sql = `DELETE FROM applied WHERE (subject, txid) IN (${some})`
+    return connection.prepare(sql).run(client, limit).changes
+  })
 }
+
+const APPLIED = 'applied'
+const OPERATIONS = 'criteria_ops'
 
 function toClient(row: ClientRow): SyncClient {
   return { ...row, tables: JSON.parse(row.tables) as string[] }
@@ -175,8 +183,17 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
       const { connection } = context
       connection.prepare('DELETE FROM sync_clients WHERE subject = ?').run(subject)
       touchClient(context)
-      connection.prepare('DELETE FROM applied WHERE subject = ?').run(subject)
-      connection.prepare('DELETE FROM criteria_ops WHERE subject = ?').run(subject)
+      removeRows(context, APPLIED, (later, limit) => {
+        const some = 'SELECT txid FROM applied WHERE subject = ?1 LIMIT ?2'
+        const sql = `DELETE FROM applied WHERE subject = ?1 AND txid IN (${some})`
+        return later.connection.prepare(sql).run(subject, limit).changes
+      })
+      removeRows(context, OPERATIONS, (later, limit) => {
+        const key = 'subject, table_number, revision, position'
+        const some = `SELECT ${key} FROM criteria_ops WHERE subject = ? LIMIT ?`
+        const sql = `DELETE FROM criteria_ops WHERE (${key}) IN (${some})`
+        return later.connection.prepare(sql).run(subject, limit).changes
+      })
     },
   }
 }
@@ -198,9 +215,11 @@ interface AppliedRecord extends Omit<AppliedTransaction, 'rejection'> {
   readonly rejection: string | null
 }
 
-export function appliedReader({ connection }: TxContext): AppliedReader {
+export function appliedReader(context: TxContext): AppliedReader {
+  const { connection } = context
   return {
     find(subject, txid) {
+      payRows(context, APPLIED)
       const found = connection
         .prepare<Summed<AppliedRecord>>(
           'SELECT subject, txid, client, revision, at, rejection, steps, sum FROM applied WHERE subject = ? AND txid = ?',
@@ -216,6 +235,7 @@ export function appliedReader({ connection }: TxContext): AppliedReader {
       return { client, revision, at, rejection: parsed, steps }
     },
     keysOf(subject, txid, step) {
+      payRows(context, APPLIED)
       const found = connection
         .prepare<Summed<{ readonly keys: string }>>(
           'SELECT subject, txid, step, keys, sum FROM step_keys WHERE subject = ? AND txid = ? AND step = ?',
@@ -230,6 +250,7 @@ export function appliedReader({ connection }: TxContext): AppliedReader {
 
 export function appliedWriter(context: WriteContext): AppliedWriter {
   function put(record: Omit<AppliedRecord, 'revision'>): void {
+    payRows(context, APPLIED)
     const { connection, unit } = context
     const row = { ...record, revision: unit.takenRevision() }
     const { subject, txid, client, revision, at, rejection, steps } = row
@@ -276,10 +297,15 @@ const OPERATION =
 export function criteriaOperationReader(context: TxContext): CriteriaOperationReader {
   const { connection, committed, unit } = context
   const newest = () => unit?.group.newestOperation ?? committed.newestOperation
+  const pay = () => {
+    payRows(context, OPERATIONS)
+    payRows(context, 'memberships')
+  }
   return {
     newest,
     ofMembers(table, realm, revision, limit) {
       if (newest() <= revision) return []
+      pay()
       const select = connection.prepare<OperationRow>(
         `SELECT ${OPERATION} FROM criteria_ops WHERE subject = ? AND table_number = ? AND revision = ? AND position = ?`,
       )
@@ -292,6 +318,7 @@ export function criteriaOperationReader(context: TxContext): CriteriaOperationRe
     },
     ofUser(table, subject, revision, limit) {
       if (newest() <= revision) return []
+      pay()
       return connection
         .prepare<OperationRow>(
           `SELECT ${OPERATION} FROM criteria_ops WHERE subject = ? AND table_number = ? AND revision > ? ORDER BY revision DESC, position DESC LIMIT ?`,
@@ -349,6 +376,7 @@ export function criteriaOperationWriter(context: WriteContext): CriteriaOperatio
   return {
     ...criteriaOperationReader(context),
     put(table, operation, at, most) {
+      payRows(context, OPERATIONS)
       const { connection, unit } = context
       const { client, subject, email, kind, criteria, change, ts, base } = operation
       const revision = unit.revision()

@@ -241,7 +241,7 @@ export function createWriter(hooks: WriterHooks): Writer {
     const part = isRepeatable && isUndivided(pending) ? beginUndivided(context) : beginPart(context)
     try {
       const result = pending.perform(context, pending)
-      if (result instanceof Promise || unit.owed.count > 0) return finish(part, context, result)
+      if (result instanceof Promise || !unit.owed.isNothing) return finish(part, context, result)
       part.keep()
       return result
     } catch (error) {

@@ -14,6 +14,7 @@ import { describeIntegrity } from './integrity'
 import { describeInvitations } from './invitations'
 import { describeLogins } from './logins'
 import { describeMails } from './mails'
+import { describeManyRows } from './many-rows'
 import { describeMemory } from './memory'
 import { describeModel } from './model'
 import { describeObjects } from './objects'
@@ -65,6 +66,7 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeHandles(openStore)
     describeHistory(openStore)
     describeSync(openStore)
+    describeManyRows(openStore)
     describeTexts(openStore)
     describeRefreshTokens(openStore)
     describeCodes(openStore)

@@ -144,6 +144,18 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^SELECT .* FROM applied WHERE subject/, /PRIMARY KEY \(subject=\? AND txid=\?\)/],
   [/^SELECT .* FROM step_keys/, /INDEX step_keys_by_step \(subject=\? AND txid=\? AND step=\?\)/],
   [/^DELETE FROM step_keys/, /INDEX step_keys_by_step \(subject=\? AND txid=\?\)/],
+  [
+    /^DELETE FROM applied WHERE \(subject, txid\) IN .* client = /,
+    /INDEX applied_of_client \(client=\?\)/,
+  ],
+  [
+    /^DELETE FROM applied WHERE subject = \?1/,
+    /SEARCH applied USING PRIMARY KEY \(subject=\? AND txid=\?\)/,
+  ],
+  [
+    /^DELETE FROM criteria_ops WHERE .* WHERE subject = \? LIMIT/,
+    /SEARCH criteria_ops USING PRIMARY KEY \(subject=\?\)/,
+  ],
   [/^DELETE FROM applied .* json_each/, /INDEX applied_of_client \(client=\? AND at<\?\)/],
   [
     /^SELECT .* FROM criteria_ops WHERE subject = \? AND table_number = \? AND revision > /,
@@ -234,16 +246,19 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^CO-ROUTINE .*\nSEARCH users USING COVERING INDEX users_by_type \(type=\?\)/,
   ],
   [
-    /^delete from "refresh_tokens" .*"user_number"/,
+    /^DELETE FROM refresh_tokens .* user_number = /,
     /USING (COVERING )?INDEX refresh_tokens_of_user \(user_number=\?\)/,
   ],
-  [/^DELETE FROM memberships WHERE realm = \?/, /USING INDEX memberships_of_realm \(realm=\?\)/],
-  [/^delete from "refresh_tokens" .*"client_id"/, /USING INDEX refresh_tokens_of_client/],
+  [
+    /^DELETE FROM memberships .* realm = \?/,
+    /USING (COVERING )?INDEX memberships_of_realm \(realm=\?\)/,
+  ],
+  [/^DELETE FROM refresh_tokens .* client_id = /, /USING INDEX refresh_tokens_of_client/],
   [/^DELETE FROM refresh_tokens .*last_used/, /USING INDEX refresh_tokens_idle/],
   [/^SELECT id, .* FROM mails WHERE due/, /^SEARCH mails USING INDEX mails_by_due \(due<\?\)$/],
   [/^SELECT min\(due\).* FROM mails/, /^SEARCH mails USING COVERING INDEX mails_by_due$/],
   [/^DELETE FROM refresh_uses/, /USING (COVERING )?INDEX refresh_uses_old/],
-  [/^delete from "refresh_tokens" .*"login"/, /USING INDEX refresh_tokens_of_login \(login=\?\)/],
+  [/^DELETE FROM refresh_tokens .* login = /, /USING INDEX refresh_tokens_of_login \(login=\?\)/],
   [/^SELECT .* FROM revoked_logins/, /SEARCH revoked_logins USING PRIMARY KEY \(id=\?\)/],
   [/^DELETE FROM revoked_logins/, /USING COVERING INDEX revoked_logins_by_end \(expires<\?\)/],
   [/^DELETE FROM spent_states/, /USING COVERING INDEX spent_states_by_end \(expires<\?\)/],

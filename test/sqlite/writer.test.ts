@@ -432,6 +432,30 @@ describe('others get turns', () => {
     },
     20_000,
   )
+
+  test('while one unit removes all members of a large realm', async () => {
+    await using writer = setupWriter()
+    const COUNT = 20_000
+    await writer.run((tx) => {
+      for (let n = 0; n < COUNT; n += 1) {
+        const userId = `user${n}`
+        const rights = { accepted: true, rejected: false, permissions: {}, roles: [] }
+        tx.memberships.put({ source: `members:${n}`, realm: 7, userId, email: null, ...rights })
+      }
+    })
+    let count = 0
+    let isOver = false
+    const tick = () => {
+      count += 1
+      if (!isOver) setImmediate(tick)
+    }
+    tick()
+    await writer.run((tx) => tx.memberships.removeOfRealm(7))
+    isOver = true
+    expect(count).toBeGreaterThan(3)
+    const { connection } = writer
+    expect(connection.prepare('SELECT 1 FROM memberships LIMIT 1').get()).toBeNull()
+  }, 20_000)
 })
 
 /** Does the work and forgets its error. */
