@@ -21,9 +21,8 @@ import { because } from './net/system-error'
 // State per process. Everything that must survive a process is in the engine; the rest belongs to this one process,
 // which an engine on a locked folder makes the only one. With several processes on one engine:
 //
-// - Duties (jobs, mails, old blobs, old history) are the engine's: it grants each to one process. The value that an
-//   import stages (`domain/transfer/staging`) and the mails under way (`mail/outbox`) belong to the holder; the next
-//   holder reads the value again, and may send a mail twice.
+// - Duties (jobs, mails, old blobs, old history) are the engine's: it grants each to one process. The mails under way
+//   (`mail/outbox`) belong to the holder; the next holder may send one of them twice.
 // - Caches follow the commits of all processes, which `onCommit` announces, and stay as they are: what a transaction
 //   remembers (`sqlite/memo`, heads, counters: a second engine has its own), verified tokens and keys (`auth/key`),
 //   clients of login providers (`auth/provider/provider-client`), compiled templates (`mail/templates`).

@@ -254,7 +254,7 @@ type Noun = Exclude<keyof ReadTx, 'revision' | 'latestTime' | 'remember'>
 /** The verbs of a transaction itself that ask for a value. */
 const READING: ReadonlySet<string> = new Set(['revision', 'latestTime'])
 
-type WritingVerbs<N extends Noun> = Exclude<keyof WriteTx[N], keyof ReadTx[N] | 'readStaged'>
+type WritingVerbs<N extends Noun> = Exclude<keyof WriteTx[N], keyof ReadTx[N]>
 
 /** The verbs that change something: they are done at once. All others ask for values. */
 const WRITING: { readonly [N in Noun]: Readonly<Record<WritingVerbs<N>, true>> } = {
@@ -262,14 +262,13 @@ const WRITING: { readonly [N in Noun]: Readonly<Record<WritingVerbs<N>, true>> }
   objects: {
     put: true,
     insert: true,
-    stage: true,
     remove: true,
     addEntries: true,
     dropEntries: true,
     erase: true,
   },
   blobs: { put: true, remove: true, placeContent: true, removeSpentPlace: true },
-  realms: { ensure: true, markErasing: true, createErasing: true },
+  realms: { ensure: true, markErasing: true },
   memberships: { put: true, remove: true, removeOfRealm: true, forgetFormer: true },
   users: { put: true, noteLogin: true, remove: true },
   clients: { put: true, remove: true },

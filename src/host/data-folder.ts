@@ -2,7 +2,7 @@ import type { Clock } from '../clock'
 import type { Config } from '../config/config'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
-import { PART_LIMITS, type PartLimits } from '../domain/transfer/entry'
+import { PART_BYTES, type PartLimits } from '../domain/transfer/entry'
 import type { Message } from '../mail/message'
 import type { ServerMail } from '../mail/mailer'
 import { isLoopback } from '../net/networks'
@@ -147,9 +147,10 @@ function addressBelow(base: string | null, database: string): string | null {
   return base === null ? null : `${base}/${database}`
 }
 
-/** An import may have anything that requests may store; a part of it may be larger than a request. */
-function importLimits({ maxBody, maxDepth: depth, maxValues: values }: Config): PartLimits {
-  return { depth, values, bytes: Math.max(PART_LIMITS.bytes, 4 * maxBody) }
+/** The limits of requests for each object, but for its bytes: a part of a file may be larger than a request. */
+function importLimits(config: Config): PartLimits {
+  const { maxBody, maxDepth: depth, maxValues: values, maxEntries } = config
+  return { depth, values, maxEntries, bytes: Math.max(PART_BYTES, 4 * maxBody) }
 }
 
 function blobLimits({ maxBlob: blob, blobQuota, userBlobQuota }: Config): BlobLimits {

@@ -9,7 +9,7 @@ import { type BlobKeeper, createBlobKeeper } from '../domain/blob/keeper'
 import { createHistoryKeeper } from '../domain/sync/keeper'
 import type { Job } from '../domain/store/records'
 import { createJobRunner, type JobRunner } from '../domain/job/job-runner'
-import { createMaintenance } from '../domain/object/maintenance'
+import { MAINTENANCE } from '../domain/object/maintenance'
 import type { Letter, Mailer } from '../domain/store/mailer'
 import { findPublicAddress } from '../domain/database/public-address'
 import type { BlobStore } from '../domain/store/blob-store'
@@ -141,7 +141,7 @@ export async function openHost(through: Through, context: HostContext): Promise<
     }),
   )
   const transfer = { database: through('import'), contents: blobs, archives: ZIP, scratch }
-  const steps = { ...createMaintenance(), ...importSteps(transfer), ...REMOVAL_STEPS }
+  const steps = { ...MAINTENANCE, ...importSteps(transfer), ...REMOVAL_STEPS }
   await reportResumed(upkeep)
   const jobs = stack.use(
     createJobRunner(through('jobs'), steps, (...failure) => reportJob(name, ...failure)),

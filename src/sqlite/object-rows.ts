@@ -5,7 +5,6 @@ import { quoted, SatchelError } from '../domain/value/error'
 import { putRefs } from './blobs'
 import type { TxContext, WriteContext } from './context'
 import { sweep } from './entries'
-import { discard, freedKey } from './erasure'
 import { isTaken } from './failure'
 import { erasing } from './realms'
 import { type Summed, UNKNOWN_REALM } from './soundness'
@@ -25,10 +24,7 @@ function noteLargest(
   if (bytes > known) group.largest.set(number, bytes)
 }
 
-/**
- * Writes the row of a new object, or of one that discards the row it replaces. Returns its position. Throws
- * `CONFLICT` when its key is taken.
- */
+/** Writes the row of a new object. Returns its position. Throws `CONFLICT` when its key is taken. */
 export function insert(
   context: WriteContext,
   unit: Unit,
@@ -36,19 +32,10 @@ export function insert(
   put: ObjectPut,
   now: number,
 ): number {
-  const { previous, discardTo } = put
-  let entered: number | undefined
-  if (previous !== undefined && discardTo !== undefined) {
-    const isMoved = previous.realm !== put.realm
-    if (isMoved) writeTombstone(context, unit, table, previous, now)
-    else entered = previous.entered
-    discard(context, table, previous, put.previousTraces?.blobs ?? [], discardTo)
-  }
-  if (put.staged !== undefined) return show(context, unit, table, put, put.staged, now, entered)
-  let seq = insertRow(context, unit, table, put, now, entered)
+  let seq = insertRow(context, unit, table, put, now)
   if (seq === undefined) {
     freeKey(context, table, put.key)
-    seq = insertRow(context, unit, table, put, now, entered)
+    seq = insertRow(context, unit, table, put, now)
   }
   if (seq === undefined) throw new Error('a key was taken twice')
   return seq
@@ -106,7 +93,7 @@ function insertTogether(
   const revision = unit.nextRevision()
   const values: SQLQueryBindings[] = []
   for (const [at, put] of puts.entries()) {
-    addRow(values, counters.nextSeq + at, put, revision, revision, now)
+    addRow(values, counters.nextSeq + at, put, revision, now)
   }
   try {
     context.connection.prepare(insertRowsInto(table)).run(...values)
@@ -118,22 +105,18 @@ function insertTogether(
   return true
 }
 
-/**
- * Returns the position of the row; undefined, with nothing changed, when its key is taken. `since` is the
- * revision at which an object that goes on in this row had come into its realm.
- */
+/** Returns the position of the row; undefined, with nothing changed, when its key is taken. */
 function insertRow(
   context: WriteContext,
   unit: Unit,
   table: Table,
   put: ObjectPut,
   now: number,
-  since?: number,
 ): number | undefined {
   const seq = unit.group.counters.nextSeq
   const revision = unit.nextRevision()
   const values: SQLQueryBindings[] = []
-  addRow(values, seq, put, revision, since ?? revision, now)
+  addRow(values, seq, put, revision, now)
   const { changes } = context.connection.prepare(insertInto(table)).run(...values)
   if (changes === 0) return undefined
   inserted(context, unit, table, seq, put)
@@ -146,10 +129,10 @@ function addRow(
   seq: number,
   put: ObjectPut,
   revision: number,
-  entered: number,
   updated: number,
 ): void {
   const { key, realm, owner, value, stamps = null } = put
+  const entered = revision
   const sum = sumOfObject({ seq, key, realm, owner, revision, entered, updated, stamps, value })
   values.push(seq, key, realm, owner, revision, entered, updated, stamps, value, sum)
 }
@@ -169,37 +152,6 @@ function inserted(
   touchRealm(context, unit, table, put)
 }
 
-/** Moves the row of a staged object to its realm, under its key. `since` as for `insertRow`. */
-function show(
-  context: WriteContext,
-  unit: Unit,
-  table: Table,
-  put: ObjectPut,
-  seq: number,
-  now: number,
-  since?: number,
-): number {
-  const { key, realm, owner, value, stamps = null } = put
-  const revision = unit.revision()
-  const entered = since ?? revision
-  const row = { seq, key, realm, owner, revision, entered, updated: now, stamps, value }
-  const sum = sumOfObject(row)
-  const move = () =>
-    context.connection
-      .prepare(
-        `UPDATE OR IGNORE ${objectTable(table.number)} SET key = ?, realm = ?, owner = ?, revision = ?, entered = ?, updated_at = ?, stamps = ?, value = ?, sum = ? WHERE seq = ?`,
-      )
-      .run(key, realm, owner, revision, entered, now, stamps, value, sum, seq).changes > 0
-  if (!move()) {
-    freeKey(context, table, key)
-    if (!move()) throw new Error('a key was taken twice')
-  }
-  noteLargest(context, unit, table, value)
-  putRefs(context, table.number, seq, put)
-  touchRealm(context, unit, table, put)
-  return seq
-}
-
 /**
  * A row of a realm that is being erased still has its key, until it is needed; the erasure finds the row
  * by its realm.
@@ -215,7 +167,8 @@ function freeKey(context: TxContext, table: Table, key: string): void {
       `The key ${quoted(key)} already exists in ${quoted(table.name)}: use another key`,
     )
   }
-  const freed = { ...row, key: freedKey(row.seq) }
+  // No object can have such a key.
+  const freed = { ...row, key: `\u0001${row.seq}` }
   const sum = isHeadSound(row, row.sum) ? withHead(freed, row.sum) : row.sum
   context.connection
     .prepare(`UPDATE ${name} SET key = ?, sum = ? WHERE seq = ?`)

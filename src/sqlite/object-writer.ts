@@ -11,7 +11,7 @@ import type { Table } from '../domain/store/tables'
 import { removeRefs } from './blobs'
 import type { WriteContext } from './context'
 import { dropEntries, payEntries, putEntries, removeEntries, sweep } from './entries'
-import { discard, erase, readStaged, stage } from './erasure'
+import { erase } from './erasure'
 import { fact } from './memo'
 import { findTimed } from './object-finder'
 import { insert, insertRows, ROWS, update, writeTombstone } from './object-rows'
@@ -39,10 +39,9 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     const removed: RowEntries[] = []
     const added: RowEntries[] = []
     const write = (put: ObjectPut) => {
-      const { previous, previousTraces, entries, discardTo } = put
-      const isNew = previous === undefined || discardTo !== undefined
-      const seq = isNew ? insert(context, unit, table, put, now) : previous.seq
-      if (!isNew) {
+      const { previous, previousTraces, entries } = put
+      const seq = previous?.seq ?? insert(context, unit, table, put, now)
+      if (previous !== undefined) {
         update(context, unit, table, put, previous, now)
         if (previousTraces !== undefined && !isNone(previousTraces.entries)) {
           removed.push({ seq, entries: previousTraces.entries })
@@ -84,13 +83,9 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     for (const { previous } of table.builtIn ? removals : []) {
       touchRow(unit, table, previous.key, [previous.realm])
     }
-    for (const { previous, born, entries, blobs, discardTo } of removals) {
+    for (const { previous, born, entries, blobs } of removals) {
       const ended = born === undefined ? previous : { ...previous, entered: born }
       writeTombstone(context, unit, table, ended, now)
-      if (discardTo !== undefined) {
-        discard(context, table, previous, blobs, discardTo)
-        continue
-      }
       context.connection
         .prepare(`DELETE FROM ${objectTable(table.number)} WHERE seq = ?`)
         .run(previous.seq)
@@ -98,14 +93,6 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
       removeRefs(context, previous.seq, { realm: previous.realm, blobs })
       if (!isNone(entries)) removeEntries(context, [{ seq: previous.seq, entries }])
     }
-  }
-
-  stage(table: Table, value: string, realm: RealmRef, now: number) {
-    return stage(this.context, table, value, realm, now)
-  }
-
-  readStaged(table: Table, position: number) {
-    return readStaged(this.context, table, position)
   }
 
   addEntries(rows: readonly RowEntries[]) {
@@ -116,13 +103,8 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     return dropEntries(this.context, limit)
   }
 
-  erase(
-    realm: RealmRef,
-    limit: number,
-    tracesOf: (table: Table, value: string) => Traces,
-    place: string,
-  ) {
-    return erase(this.context, realm, limit, tracesOf, place)
+  erase(realm: RealmRef, limit: number, tracesOf: (table: Table, value: string) => Traces) {
+    return erase(this.context, realm, limit, tracesOf)
   }
 }
 
@@ -131,7 +113,7 @@ function turnsOf(puts: readonly ObjectPut[]): readonly (readonly ObjectPut[])[] 
   const turns: ObjectPut[][] = []
   let isOpen = false
   for (const put of puts) {
-    const isNew = put.previous === undefined && put.staged === undefined
+    const isNew = put.previous === undefined
     const turn = turns.at(-1)
     if (isOpen && isNew && turn !== undefined && turn.length < ROWS) turn.push(put)
     else turns.push([put])

@@ -124,20 +124,6 @@ export class RealmWrites extends RealmReads<WriteContext> implements RealmWriter
     this.#touch(row)
   }
 
-  createErasing() {
-    const { connection, unit } = this.context
-    const row = connection
-      .prepare<Realm>(
-        "INSERT INTO realm_ids (id, state, born, head) VALUES ('', 'erasing', ?, 0) RETURNING number AS ref, id",
-      )
-      .get(unit.nextRevision())
-    if (row === null) throw new SatchelError('INTERNAL', 'The realm could not be stored')
-    noteSum(connection, 'realm_ids', row.ref)
-    unit.group.flags.realms = true
-    unit.group.erasing = undefined
-    return row.ref
-  }
-
   #touch({ ref, id }: Realm): void {
     const { unit } = this.context
     unit.touchRealm(ref)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createJobRunner } from '../../src/domain/job/job-runner'
-import { createMaintenance } from '../../src/domain/object/maintenance'
+import { MAINTENANCE } from '../../src/domain/object/maintenance'
 import { MOST_ROWS } from '../../src/domain/rows/member-rows'
 import { as } from './setup'
 import { expectDone, expectRefused, FULL, openTeam, told } from './team'
@@ -89,7 +89,7 @@ describe('taking over a realm', () => {
     expectDone(await team.alice.remove('realms', 'rlmTeam'))
     expectRefused(await team.mallory.put('realms', { realmId: 'rlmTeam' }), 'CONFLICT')
     expectRefused(await team.alice.put('realms', { realmId: 'rlmTeam' }), 'CONFLICT')
-    await using jobs = createJobRunner(team.database, createMaintenance(), () => undefined)
+    await using jobs = createJobRunner(team.database, MAINTENANCE, () => undefined)
     await jobs.idle()
     expectRefused(await team.mallory.put('realms', { realmId: 'rlmTeam' }), 'CONFLICT')
     expectRefused(await team.mallory.put('todoItems', { id: 'tdiNew', realmId: 'rlmTeam' }))
@@ -107,7 +107,7 @@ describe('taking over a realm', () => {
     expect(await team.mallory.list('roles')).toEqual([])
     expect(await team.alice.get('realms', 'rlmTeam')).toBe('UNKNOWN_OBJECT')
     expectRefused(await team.bob.put('todoItems', { id: 'tdiNew', realmId: 'rlmTeam' }))
-    await using jobs = createJobRunner(team.database, createMaintenance(), () => undefined)
+    await using jobs = createJobRunner(team.database, MAINTENANCE, () => undefined)
     expectDone(await team.mallory.put('todoItems', { id: 'tdiTeam', realmId: 'rlmTeam' }))
     await jobs.idle()
     expect(await team.mallory.get('todoItems', 'tdiTeam')).toMatchObject({ owner: 'mallory' })

@@ -10,7 +10,6 @@ import {
   find,
   failPart,
   fresh,
-  get,
   inEveryLife,
   insert,
   keyOf,
@@ -157,7 +156,7 @@ export function describeErasure(openStore: OpenStore): void {
       const { database } = fixture
       const { table, realm, index } = await setupDying(database)
       await database.write((tx) => tx.realms.markErasing(realm))
-      await database.write((tx) => tx.objects.erase(realm, 2, tracesFor(index), ''))
+      await database.write((tx) => tx.objects.erase(realm, 2, tracesFor(index)))
       const reopened = await (await fixture.reopen()).open('main')
       expect(await keysOf(reopened, table)).toEqual([])
       expect(await eraseAll(reopened, realm, 2, tracesFor(index))).toBe(DYING.length - 2)
@@ -170,92 +169,6 @@ export function describeErasure(openStore: OpenStore): void {
       expect(await eraseAll(database, realm, 10, tracesFor(index))).toBe(0)
       expect(await keysOf(database, table)).toEqual(DYING)
       expect(await database.read((tx) => tx.realms.findByRef(realm))).toBeDefined()
-    })
-  })
-
-  describe('a staged object', () => {
-    const VALUE = '{"id":"s"}'
-
-    async function setupStaged(openStore: OpenStore) {
-      const fixture = await setupDatabase(openStore)
-      const { database } = fixture
-      const table = await declareIn(database, 'things', '@id, title')
-      const index = table.indexes[0]?.number ?? 0
-      const [realm, position] = await database.write((tx) => {
-        const erasing = tx.realms.createErasing()
-        return [erasing, tx.objects.stage(table, VALUE, erasing, NOW)] as const
-      })
-      await database.write((tx) =>
-        tx.objects.addEntries([{ seq: position, entries: [entry(index, 1)] }]),
-      )
-      const found = (each: Database) =>
-        each.read((tx) => {
-          const lookup = { index, keys: [Uint8Array.of(1)] }
-          return rowsOf(tx, table, { lookup }).map(keyOf)
-        })
-      const put = { ...fresh('s'), value: VALUE, staged: position }
-      return { fixture, database, table, index, realm, position, located: found, put }
-    }
-
-    test('is shown by a put only, with the entries that it has by then', async () => {
-      const staged = await setupStaged(openStore)
-      await using fixture = staged.fixture
-      const { table, position, located, put } = staged
-      const database = await (await fixture.reopen()).open('main')
-      expect(await keysOf(database, table)).toEqual([])
-      expect(await located(database)).toEqual([])
-      expect(await database.read((tx) => tx.objects.count(table, 1_000_000))).toBe(0)
-      expect(await database.write((tx) => tx.objects.readStaged(table, position))).toBe(VALUE)
-      await insert(database, table, 'later')
-      await database.write((tx) => tx.objects.put(table, [put], NOW + 1))
-      for (const each of [database, await (await fixture.reopen()).open('main')]) {
-        expect(await keysOf(each, table)).toEqual(['s', 'later'])
-        expect(await located(each)).toEqual(['s'])
-      }
-    })
-
-    test('takes its revision when it is shown, and the place of the object that it replaces', async () => {
-      const staged = await setupStaged(openStore)
-      await using _ = staged.fixture
-      const { database, table, index, realm, located, put } = staged
-      const puts = [fresh('s', { entries: [entry(index, 2)] }), fresh('other')]
-      await database.write((tx) => tx.objects.put(table, puts, NOW))
-      await database.write((tx) => {
-        const previous = get(tx, table, 's')
-        const replaced = { previous, previousTraces: NO_TRACES, discardTo: realm }
-        tx.objects.put(table, [{ ...put, ...replaced }], NOW + 1)
-        const { revision, entered } = get(tx, table, 'other')
-        expect(get(tx, table, 's')).toMatchObject({
-          value: VALUE,
-          revision: revision + 1,
-          entered,
-          updated: NOW + 1,
-        })
-      })
-      const tracesOf = () => ({ entries: [entry(index, 2)], blobs: [] })
-      expect(await eraseAll(database, realm, 10, tracesOf)).toBe(1)
-      expect(await located(database)).toEqual(['s'])
-      expect(await keysOf(database, table)).toEqual(['s', 'other'])
-    })
-
-    test('goes with its realm unless it is shown', async () => {
-      const staged = await setupStaged(openStore)
-      await using _ = staged.fixture
-      const { database, table, index, realm, position } = staged
-      const tracesOf = () => ({ entries: [entry(index, 1)], blobs: [] })
-      expect(await eraseAll(database, realm, 10, tracesOf)).toBe(1)
-      expect(await located(database, table, index, Uint8Array.of(1))).toEqual([])
-      const gone = database.write((tx) => tx.objects.readStaged(table, position))
-      expect(await gone.catch(String)).toContain('gone')
-    })
-
-    test('does not take a key that is taken', async () => {
-      const staged = await setupStaged(openStore)
-      await using _ = staged.fixture
-      const { database, table, put } = staged
-      await insert(database, table, 's')
-      const taken = database.write((tx) => tx.objects.put(table, [put], NOW))
-      expect(await refusalOf(taken)).toBe('CONFLICT')
     })
   })
 

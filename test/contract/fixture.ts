@@ -240,13 +240,11 @@ export async function eraseAll(
   tracesOf: (table: Table, value: string) => Traces = () => NO_TRACES,
 ): Promise<number> {
   let total = 0
-  for (let place = ''; ;) {
-    const from = place
-    const erased = await database.write((tx) => tx.objects.erase(realm, limit, tracesOf, from))
-    if (erased === undefined) return total
-    expect(erased.count).toBeLessThanOrEqual(limit)
-    total += erased.count
-    place = erased.place
+  for (;;) {
+    const count = await database.write((tx) => tx.objects.erase(realm, limit, tracesOf))
+    if (count === undefined) return total
+    expect(count).toBeLessThanOrEqual(limit)
+    total += count
   }
 }
 

@@ -515,5 +515,5 @@ function eraseData(tx: WriteTx): void {
   tx.objects.count(table, 1_000_000)
   tx.objects.put(table, [fresh('k2')], NOW)
   const traces = { entries: [entry(1, 1)], blobs: ['one'] }
-  while (tx.objects.erase(realm.ref, 1_000, () => traces, '') !== undefined);
+  while (tx.objects.erase(realm.ref, 1_000, () => traces) !== undefined);
 }

@@ -1,6 +1,6 @@
 import { SatchelError } from '../value/error'
 import { continueJob, PATIENT, URGENT } from './job'
-import type { Database, WriteTx } from '../store/store'
+import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { Job } from '../store/records'
 
@@ -8,11 +8,7 @@ import type { Job } from '../store/records'
  * One short step of a job, which may have moved on since it was read: steps work on the job that
  * `continueJob` reads. Resolves to 'done' once the job is removed.
  */
-export interface JobStep {
-  (database: Database, job: Job): Promise<'more' | 'done'>
-  /** Removes temporary data of a job in the unit that stores its failure; resolves to the job without it. */
-  readonly discard?: (database: Database, tx: WriteTx, job: Job) => Job
-}
+export type JobStep = (database: Database, job: Job) => Promise<'more' | 'done'>
 
 export interface JobRunner extends AsyncDisposable {
   /** Resolves when no job is left that can continue. */
@@ -91,10 +87,7 @@ export function createJobRunner(
   /** A job whose failure cannot be stored stays unchanged and is retried at the next start. */
   async function storeFailure(job: Job, failure: string): Promise<void> {
     try {
-      await continueJob(database, job.id, (tx, current) => {
-        const rest = steps[job.kind]?.discard?.(database, tx, current)
-        return { ...(rest ?? current), failure }
-      })
+      await continueJob(database, job.id, (_, current) => ({ ...current, failure }))
     } catch (error) {
       report(job, error)
       isStopped = true

@@ -1,19 +1,19 @@
 import { quoted, SatchelError } from '../value/error'
-import type { Table } from '../store/tables'
+import type { Table, TableIndex } from '../store/tables'
 import { propertyAt } from '../value/property'
 import { isRecord, type WireObject } from '../value/value'
 import type { Draft } from './draft'
 
 /**
  * How much one request may write (design.md §6 limits by default). Each name is that of the setting
- * which changes it. Imports have none of these limits.
+ * which changes it. An import knows only the limit of each object's index entries.
  */
 export interface WriteLimits {
   /** Objects in a request. */
   readonly maxObjects: number
   /** Rows of `realms`, `members` and `roles` in a request. */
   readonly maxRows: number
-  /** Index entries of one object. */
+  /** Index entries of one object, at every door (design.md §3). */
   readonly maxEntries: number
   /** Index entries of all objects in a request, and those that it removes from replaced objects. */
   readonly maxRequestEntries: number
@@ -74,25 +74,40 @@ function isWithin(value: unknown, levels: number): boolean {
 }
 
 /**
+ * Returns how many index entries an object has at the most. Throws `UNPROCESSABLE` when one may not have so many.
+ * `path` is the place of the object in the request.
+ */
+export function requireFewEntries(
+  table: Table,
+  object: WireObject,
+  path: string,
+  { maxEntries }: Pick<WriteLimits, 'maxEntries'>,
+): number {
+  const counts = table.indexes.map((index) => countEntries(index, object))
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  if (total <= maxEntries) return total
+  const { name } = table.indexes[counts.indexOf(Math.max(...counts))]!
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `An object may have ${maxEntries} index entries, and ${nameOf(path)} has ${total}, most of them for ${quoted(name)}: index less of it, or change the setting maxEntries`,
+    { reason: 'maxEntries' },
+  )
+}
+
+/**
  * Counts the index entries of one request. The result is called with each object and its path in
  * the request, before anything else looks at its values, and throws `UNPROCESSABLE` for the one that
  * is too much.
  */
 export function createEntryLimiter(
   table: Table,
-  { maxEntries, maxRequestEntries }: WriteLimits,
+  limits: WriteLimits,
 ): (object: unknown, path: string) => void {
+  const { maxRequestEntries } = limits
   let total = 0
   return (object, path) => {
     if (table.indexes.length === 0 || !isRecord(object)) return
-    const entries = countEntries(table, object)
-    if (entries > maxEntries) {
-      throw refusal(
-        'maxEntries',
-        `An object may have ${maxEntries} index entries, and ${nameOf(path)} has ${entries}`,
-      )
-    }
-    total += entries
+    total += requireFewEntries(table, object, path, limits)
     if (total <= maxRequestEntries) return
     throw refusal(
       'maxRequestEntries',
@@ -105,7 +120,10 @@ export function createEntryLimiter(
 export interface Removals {
   /** How many they are so far. */
   readonly total: number
-  /** Adds those of one object, before they are removed. Throws `UNPROCESSABLE` when they become too many. */
+  /**
+   * Adds those of one object, before they are removed. Throws `UNPROCESSABLE` when they become too many, unless
+   * the object is the first: it may have got more than a request may replace when an index was declared.
+   */
   note(removed: number): void
 }
 
@@ -114,8 +132,9 @@ export function countRemovals({ maxRequestEntries }: WriteLimits, total: number)
   return {
     total,
     note(this: { total: number }, removed) {
+      const isFirst = this.total === 0
       this.total += removed
-      if (this.total <= maxRequestEntries) return
+      if (isFirst || this.total <= maxRequestEntries) return
       throw refusal(
         'maxRequestEntries',
         `A request may replace ${maxRequestEntries} index entries of stored objects, and this one exceeds that`,
@@ -139,14 +158,10 @@ function refusal(setting: keyof WriteLimits, sentence: string): SatchelError {
 }
 
 /** Every element of an indexed array counts: to find equal ones would cost what the limit saves. */
-function countEntries({ indexes }: Table, object: WireObject): number {
-  let count = 0
-  for (const { multi, compound, paths } of indexes) {
-    const value = compound ? null : propertyAt(object, paths[0]!)
-    if (multi && Array.isArray(value)) count += value.length
-    else if (value !== undefined) count += 1
-  }
-  return count
+function countEntries({ multi, compound, paths }: TableIndex, object: WireObject): number {
+  const value = compound ? null : propertyAt(object, paths[0]!)
+  if (multi && Array.isArray(value)) return value.length
+  return value === undefined ? 0 : 1
 }
 
 /** The nesting was limited when the body was read. */

@@ -92,7 +92,7 @@ function newPuts(writing: Writing, drafts: readonly Draft[], from: number): Obje
 
 /** The put of a draft as a new object; undefined where that needs a look at the one with its key. */
 function newPut(writing: Writing, draft: Draft): ObjectPut | undefined {
-  if (writing.offload !== undefined || writing.staged !== undefined) return undefined
+  if (writing.offload !== undefined) return undefined
   // Without a realm, that of the object there would count.
   if (draft.realmId === undefined && draft.key !== undefined) return undefined
   const placement = place(writing, draft, undefined)

@@ -1,4 +1,4 @@
-import type { EntryPart, IndexEntry, ObjectPut, StoredObject, Traces } from '../store/objects'
+import type { IndexEntry, ObjectPut, StoredObject, Traces } from '../store/objects'
 import { hasOwnKey, indexedValues, indexKey } from '../value/index-key'
 import { type WireObject, parseStored } from '../value/value'
 import { blobsIn, mentionsBlobs } from '../value/blob'
@@ -48,20 +48,9 @@ export function entriesOf(table: Table, object: WireObject): Entries {
 
 type Entries = Traces['entries']
 
-/** Objects with more index entries are discarded in short steps: others would wait for their removal. */
-export const MOST_REMOVED = 20_000
-
-/** True when the object has too many entries to remove them at once, and is discarded instead. */
-export function areTooMany({ entries }: Traces): boolean {
-  return !isList(entries) && entries.count > MOST_REMOVED
-}
-
-/**
- * The traces of an object that replaces another one. Entries that both have are left out, unless the
- * replaced one has too many to be removed at once.
- */
+/** The traces of an object that replaces another one. Entries that both have are left out. */
 export interface Replacement extends Required<Pick<ObjectPut, 'previousTraces'>>, Traces {
-  /** How many entries of the replaced object are removed at once. */
+  /** How many entries of the replaced object are removed. */
   readonly removed: number
 }
 
@@ -70,17 +59,12 @@ export function replacementOf(table: Table, previous: Readable, next: Readable):
   const blobs = mentionsBlobs(next.text) ? blobsIn(next.object) : NONE
   const previousBlobs = mentionsBlobs(previous.text) ? blobsIn(previous.object) : NONE
   const [removed, added] = changedValues(table, previous, next)
-  const count = countOf(removed)
-  if (count > MOST_REMOVED) {
-    const previousTraces = { entries: encode(removed), blobs: previousBlobs }
-    return { entries: entriesOf(table, next.object), blobs, previousTraces, removed: 0 }
-  }
   const [previousEntries, entries] = differing(removed, added)
   return {
     entries,
     blobs,
     previousTraces: { entries: previousEntries, blobs: previousBlobs },
-    removed: count,
+    removed: countOf(removed),
   }
 }
 
@@ -106,26 +90,13 @@ function changedValues(table: Table, previous: Readable, next: Readable): [Index
   return [removed, added]
 }
 
-/** Longer arrays are not compared: that would take long, and others would have no turn meanwhile. */
-const MOST_COMPARED = 20_000
-
 /** The values whose key may not be among those of the others. */
 function valuesWithout(values: readonly unknown[], others: readonly unknown[]): readonly unknown[] {
-  if (values.length + others.length > MOST_COMPARED) {
-    return areSame(values, others) ? NONE : values
-  }
   if (values.length === 1 && others.length === 1) {
     return values[0] === others[0] && hasOwnKey(values[0]) ? NONE : values
   }
   const known = new Set(others)
   return values.filter((value) => !known.has(value) || !hasOwnKey(value))
-}
-
-function areSame(values: readonly unknown[], others: readonly unknown[]): boolean {
-  return (
-    values.length === others.length &&
-    values.every((value, at) => value === others[at] && hasOwnKey(value))
-  )
 }
 
 /** The entries of both without those that both have. */
@@ -160,13 +131,7 @@ function isList(entries: Entries): entries is readonly IndexEntry[] {
 
 function encode(parts: readonly Indexed[]): Entries {
   const count = countOf(parts)
-  if (count > MANY) {
-    return {
-      count,
-      [Symbol.iterator]: () => encodeEach(parts),
-      part: (from, most) => encodePart(parts, from, most),
-    }
-  }
+  if (count > MANY) return { count, [Symbol.iterator]: () => encodeEach(parts) }
   const entries: IndexEntry[] = []
   for (const { index, values } of parts) {
     for (const value of values) {
@@ -184,20 +149,6 @@ function* encodeEach(parts: readonly Indexed[]): Generator<IndexEntry> {
       if (key !== undefined) yield { index: index.number, key }
     }
   }
-}
-
-function encodePart(parts: readonly Indexed[], from: number, most: number): EntryPart {
-  const chosen: Indexed[] = []
-  let skipped = from
-  let left = most
-  for (const { index, values } of parts) {
-    const some = values.slice(skipped, skipped + left)
-    if (some.length > 0) chosen.push({ index, values: some })
-    skipped = Math.max(0, skipped - values.length)
-    left -= some.length
-  }
-  const next = from + most < countOf(parts) ? from + most : undefined
-  return { entries: [...encodeEach(chosen)], next }
 }
 
 function countOf(parts: readonly Indexed[]): number {

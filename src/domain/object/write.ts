@@ -1,12 +1,11 @@
 import { accessOf, followRealm, unitAccess, type UnitAccess } from '../access/access'
-import { startJob } from '../job/job'
 import type { ObjectPut, ObjectRemoval, TimedObject, Traces } from '../store/objects'
 import { PUBLIC_REALM_REF, type Realm, type RealmRef } from '../store/realms'
 import { authorizePut, authorizeRemoval, requireReadableRefs } from './authorize'
 import type { Draft } from './draft'
 import { place } from './placement'
 import { birthOf, readStamps, replacedStamps } from './stamps'
-import { areTooMany, type Readable, replacementOf, stored, tracesBefore, tracesOf } from './traces'
+import { type Readable, replacementOf, stored, tracesBefore, tracesOf } from './traces'
 import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 
 /** A row as it is and as it is to be: undefined where it is not there. */
@@ -166,7 +165,7 @@ function isStored({ draft, realm, owner, previous }: Placement): boolean {
 }
 
 /** The part of `Writing` that counts for rows that were judged. */
-type Storing = Pick<Writing, 'tx' | 'table' | 'now' | 'removals' | 'staged'>
+type Storing = Pick<Writing, 'tx' | 'table' | 'now' | 'removals'>
 
 /** A row as it is to be stored; a placement is one. */
 interface Placed extends Pick<Placement, 'key' | 'owner' | 'previous'> {
@@ -179,14 +178,11 @@ interface Placed extends Pick<Placement, 'key' | 'owner' | 'previous'> {
  * imports). Throws `UNPROCESSABLE` when the request replaces too many index entries.
  */
 export function putOf(
-  { tx, table: given, now, removals, staged }: Storing,
+  { tx, table, now, removals }: Storing,
   { draft, key, realm, owner, previous }: Placed,
   stamps?: string | null,
 ): ObjectPut {
-  // The entries of a staged object are there already.
-  const table = staged === undefined ? given : { ...given, indexes: NONE }
-  const common = { key, realm: realm.ref, owner, value: draft.text }
-  const put = staged === undefined ? common : { ...common, staged }
+  const put = { key, realm: realm.ref, owner, value: draft.text }
   if (previous === undefined || previous.isDamaged === true) {
     const { entries, blobs } = tracesOf(table, draft)
     const fresh = { ...put, entries, blobs, stamps: stamps ?? null }
@@ -211,33 +207,18 @@ export function removalOf({ table }: Pick<Writing, 'table'>, previous: TimedObje
   return { previous, entries, blobs, born: birthOf(readStamps(stamps, 0, revision)) }
 }
 
-/** Writes rows of one table; those with very many index entries, and those that staged ones replace, are discarded. */
+/** Writes rows of one table. */
 export function store(
   { tx, table, now }: Pick<Writing, 'tx' | 'table' | 'now'>,
   puts: readonly ObjectPut[],
   removals: readonly ObjectRemoval[] = NONE,
 ): void {
-  const isLarge = ({ previousTraces, staged }: ObjectPut) =>
-    previousTraces !== undefined && (staged !== undefined || areTooMany(previousTraces))
-  if (puts.length > 0) tx.objects.put(table, discarding(tx, puts, isLarge, now), now)
-  if (removals.length > 0) tx.objects.remove(table, discarding(tx, removals, areTooMany, now), now)
-}
-
-/** Begins the erasure of those that are large: no reader sees them from this commit on. */
-function discarding<Item extends ObjectPut | ObjectRemoval>(
-  tx: Writing['tx'],
-  items: readonly Item[],
-  isLarge: (item: Item) => boolean,
-  now: number,
-): readonly Item[] {
-  if (!items.some(isLarge)) return items
-  const realm = tx.realms.createErasing()
-  startJob(tx, 'erase', { realm }, now)
-  return items.map((item) => (isLarge(item) ? { ...item, discardTo: realm } : item))
+  if (puts.length > 0) tx.objects.put(table, puts, now)
+  if (removals.length > 0) tx.objects.remove(table, removals, now)
 }
 
 /** At most how many index entries these traces have. */
-export function entriesIn(traces: Traces | undefined): number {
+export function entriesIn(traces: Pick<Traces, 'entries'> | undefined): number {
   if (traces === undefined) return 0
   const { entries } = traces
   return 'count' in entries ? entries.count : entries.length

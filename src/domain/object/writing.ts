@@ -33,8 +33,6 @@ export interface Writing {
   readonly rights?: { access: UnitAccess | undefined } | undefined
   /** Limits the index entries that the request removes; absent: any number. */
   readonly removals?: Removals | undefined
-  /** The position where the only draft is staged, with all of its index entries. */
-  readonly staged?: number | undefined
   /** The realms that its transaction makes, by id: their ids were not used before. */
   readonly newRealms?: ReadonlyMap<string, Realm>
   /** The realms that its drafts named so far, by id: no put of ordinary objects ends one. */

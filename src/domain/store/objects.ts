@@ -205,16 +205,6 @@ export interface IndexEntry {
 export interface ManyEntries extends Iterable<IndexEntry> {
   /** How many there are at most. */
   readonly count: number
-  /**
-   * The entries of up to `most` values after the first `from` ones, and how many values precede the rest;
-   * undefined when there is no more.
-   */
-  part(from: number, most: number): EntryPart
-}
-
-export interface EntryPart {
-  readonly entries: readonly IndexEntry[]
-  readonly next: number | undefined
 }
 
 /** The entries of an object in the indexes. */
@@ -238,17 +228,6 @@ export interface ObjectPut extends Traces {
    */
   readonly previous?: TimedObject
   readonly previousTraces?: Traces
-  /**
-   * A realm that is being erased, for a previous object with very many index entries: it moves there with
-   * its entries, which the erasure of the realm removes in short steps. The new object gets a row of its
-   * own with all of its entries: it is the newest one in the order of creation.
-   */
-  readonly discardTo?: RealmRef
-  /**
-   * The position that `stage` returned: the object appears there, with the entries that it has by then. A previous
-   * object is to be discarded.
-   */
-  readonly staged?: number
 }
 
 export interface ObjectRemoval extends Traces {
@@ -256,16 +235,6 @@ export interface ObjectRemoval extends Traces {
   readonly previous: TimedObject
   /** The revision at which the object came into being, where that was in another realm. */
   readonly born?: number
-  /** As in a put. */
-  readonly discardTo?: RealmRef
-}
-
-/** One step of an erasure. */
-export interface Erased {
-  /** The number of rows, tombstones and uploads that are gone. */
-  readonly count: number
-  /** The place to go on at: plain text, the engine's own. */
-  readonly place: string
 }
 
 export interface ObjectWriter extends ObjectReader {
@@ -280,30 +249,20 @@ export interface ObjectWriter extends ObjectReader {
    * Those without entries or with few are put fastest sixteen at a time.
    */
   insert(table: Table, puts: readonly ObjectPut[], now: number): number
-  /**
-   * Stores a new object in a realm that is being erased, where nobody sees it, without key, entries and references
-   * to blobs; resolves to its position. `addEntries` and then `put` with this position complete it; unless they
-   * do, the erasure of the realm removes it.
-   */
-  stage(table: Table, value: string, realm: RealmRef, now: number): number
-  /** The value of a staged object. Throws `DAMAGED`. */
-  readStaged(table: Table, position: number): string
   /** Removes objects, leaving tombstones. */
   remove(table: Table, removals: readonly ObjectRemoval[], now: number): void
-  /** Adds entries of rows that were there before their index was declared, or that are staged. */
+  /** Adds entries of rows that were there before their index was declared. */
   addEntries(rows: readonly { seq: number; entries: Iterable<IndexEntry> }[]): void
   /** Drops up to `limit` entries of indexes that are no longer declared; how many it dropped. */
   dropEntries(limit: number): number
   /**
    * Erases up to `limit` rows, tombstones and uploads of a realm marked `erasing`, with the traces
-   * of their values, after `place`, '' at the beginning; undefined: nothing is left, its ref is done
-   * with. A blob without other uploaders and references is removed with the last of them. A row with
-   * very many index entries takes several steps.
+   * of their values; how many, undefined when nothing is left: its ref is done with. A blob without other
+   * uploaders and references is removed with the last of them.
    */
   erase(
     realm: RealmRef,
     limit: number,
     tracesOf: (table: Table, value: string) => Traces,
-    place: string,
-  ): Erased | undefined
+  ): number | undefined
 }

@@ -27,6 +27,4 @@ export interface RealmWriter extends RealmReader {
   ensure(id: string): Realm
   /** From this commit nothing of the realm is visible; its rows are erased by a job. */
   markErasing(ref: RealmRef): void
-  /** A realm that no id leads to, marked as being erased: for objects that are discarded. */
-  createErasing(): RealmRef
 }

@@ -1,7 +1,7 @@
 import { refuseInvisible } from '../object/authorize'
 import type { Draft } from '../object/draft'
 import {
-  createEntryLimiter,
+  requireFewEntries,
   requireFewLevels,
   requireFewProperties,
   type WriteLimits,
@@ -37,9 +37,7 @@ export function judgePut(
 export function judgeSize({ draft }: Placement, table: Table, limits: WriteLimits): void {
   requireFewLevels(draft, limits)
   requireFewProperties(draft, '', limits)
-  if (table.indexes.length === 0) return
-  const perObject = { ...limits, maxRequestEntries: Infinity }
-  createEntryLimiter(table, perObject)(draft.object, '')
+  if (table.indexes.length > 0) requireFewEntries(table, draft.object, '', limits)
 }
 
 /** The refusals that concern one transaction, not the request. */

@@ -1,7 +1,7 @@
 import type { PackedFile } from './archive'
 import type { Blob } from '../store/blobs'
 import { type ErrorCode, SatchelError, quoted } from '../value/error'
-import { JSON_LIMITS, type JsonLimits, parseJson } from '../json/scan'
+import { type JsonLimits, parseJson } from '../json/scan'
 import { scanInSlices, SLICE } from '../json/slices'
 import { stringifyInSlices } from '../json/stringify'
 import { nextTurn } from '../value/turn'
@@ -10,6 +10,7 @@ import { type WireObject, getOwn, isRecord, requireWireObject, setOwn } from '..
 import type { TableSchema } from '../value/schema'
 import { ROW_RULES } from '../rows/row-rules'
 import { type Draft, draftOf } from '../object/draft'
+import type { WriteLimits } from '../object/limits'
 import { compoundKey } from '../value/key'
 import { requirePrivatePlace } from '../object/placement'
 import type { Table } from '../store/tables'
@@ -63,12 +64,12 @@ export type Item = Entry | { readonly declaration: Declaration }
 export const FILE = 'The file'
 
 /** How much one object, line or section of a file may hold. */
-export interface PartLimits extends JsonLimits {
+export interface PartLimits extends JsonLimits, Pick<WriteLimits, 'maxEntries'> {
   readonly bytes: number
 }
 
-/** The default limits of a part: four times those of a body (design.md §6). */
-export const PART_LIMITS: PartLimits = { ...JSON_LIMITS, bytes: 64 * 2 ** 20 }
+/** The default bytes of a part: four times those of a body (design.md §6). */
+export const PART_BYTES = 64 * 2 ** 20
 
 /** The value of an object in a file, or null. Throws `UNPROCESSABLE` naming the place. */
 export function requireData(value: unknown, place: string): WireObject | null {

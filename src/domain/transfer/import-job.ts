@@ -2,15 +2,14 @@ import { quoted, SatchelError } from '../value/error'
 import { continueJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import { untilJobEnds } from '../job/job-end'
-import type { Database, ReadTx, WriteTx } from '../store/store'
+import type { Database, ReadTx } from '../store/store'
 import { applyEntries, applyOwners } from './application'
 import { placeOfImport } from './import-place'
 import { createContentLoader } from './archive-contents'
-import type { BlobEntry } from './entry'
+import { type BlobEntry, LARGE } from './entry'
 import type { Contents } from './inspection'
 import type { TransferContext } from './archive'
 import { type Spool, openSpool } from './spool'
-import { continueStaged, discardStaged, FEW_BYTES, largeDraft, stageObject } from './staging'
 import { nextTurn } from '../value/turn'
 import type { Job } from '../store/records'
 import type { Scratch } from '../store/scratch'
@@ -19,10 +18,7 @@ import type { Scratch } from '../store/scratch'
 export function importSteps(
   context: TransferContext,
 ): Readonly<Partial<Record<Job['kind'], JobStep>>> {
-  const { database } = context
-  const step: JobStep = (_, job) => continueImport(context, job)
-  const discard: JobStep['discard'] = (_, tx, job) => discardStaged(database, tx, job)
-  return { import: Object.assign(step, { discard }) }
+  return { import: (_, job) => continueImport(context, job) }
 }
 
 /**
@@ -43,8 +39,7 @@ export async function cancelImport(
       throw new SatchelError('CONFLICT', 'Only imports can be cancelled: other jobs must end')
     }
     // A command that waits for the import reads why it stopped, and removes the job.
-    const rest = discardStaged(database, tx, found)
-    if (found.failure === null) tx.jobs.put({ ...rest, failure: 'it was cancelled' })
+    if (found.failure === null) tx.jobs.put({ ...found, failure: 'it was cancelled' })
     else tx.jobs.remove(id)
     return found
   })
@@ -172,7 +167,6 @@ export async function untilImported(
     if (signal?.aborted === true) throw error
     const job = await database.write((tx) => {
       const found = tx.jobs.find(underWay.job)
-      if (found !== undefined) discardStaged(database, tx, found)
       tx.jobs.remove(underWay.job)
       return found
     })
@@ -208,8 +202,7 @@ async function continueImport(context: TransferContext, job: Job): ReturnType<Jo
     return continueJob(context.database, job.id, () => undefined)
   }
   using spool = await openSpool(scratch, String(name))
-  if (job.state['staged'] !== undefined) return await applyOthers(context, job, spool)
-  if (spool.isLonger(offsetOf(job), FEW_BYTES)) return await applyLong(context, job, spool)
+  if (spool.isLonger(offsetOf(job), LARGE)) return await applyLong(context, job, spool)
   const { blobs, next } = blobsAt(spool, offsetOf(job))
   return blobs.length > 0
     ? await applyBlobs(context, job, blobs, next)
@@ -243,34 +236,24 @@ async function applyOthers(
   spool: Spool,
 ): ReturnType<JobStep> {
   return continueJob(database, id, (tx, job) => {
-    if (job.state['staged'] !== undefined) return applyStaged(database, tx, job)
     const { entries, next } = spool.read(offsetOf(job), MOST_ENTRIES)
     applyEntries(tx, entries, job.created)
     return moved(job, next, entries.length, 0)
   })
 }
 
-/** Applies an entry that is long: it is read and checked before the unit begins. */
+/** Applies an entry that is long: it is read in slices before the unit begins. */
 async function applyLong(
   { database }: TransferContext,
   job: Job,
   spool: Spool,
 ): ReturnType<JobStep> {
   const { entry, next } = await spool.readLong(offsetOf(job))
-  const draft = await largeDraft(database, entry)
   return continueJob(database, job.id, (tx, current) => {
     if (offsetOf(current) !== offsetOf(job)) return current
-    if (draft !== undefined) return stageObject(database, tx, current, draft, next)
     applyEntries(tx, [entry], current.created)
     return moved(current, next, 1, 0)
   })
-}
-
-function applyStaged(database: Database, tx: WriteTx, job: Job): Job {
-  const result = continueStaged(database, tx, job)
-  if (typeof result !== 'number') return result
-  const { staged: _, ...state } = job.state
-  return moved({ ...job, state }, result, 1, 0)
 }
 
 function addOwners({ database }: TransferContext, { id }: Job): ReturnType<JobStep> {

@@ -97,7 +97,9 @@ async function beginImport(
   await declareUnknown(database, declared, keys)
   const tables = await rehearse(database, declared, now)
   const size = spool.size + bytes
-  const contents = await examine(context, spool.name, tables, (done) => stages.examined(done, size))
+  const contents = await examine(context, spool.name, tables, limits, (done) =>
+    stages.examined(done, size),
+  )
   await checkArchive(archive, (done) => stages.examined(spool.size + done, size))
   if (!isDryRun) await requireSpace(scratch, size)
   const result = { ...contents, tables: declared.schemas.size, followed: null }
@@ -219,10 +221,11 @@ async function examine(
   { database, scratch }: TransferContext,
   name: string,
   tables: Parameters<typeof inspect>[2],
+  limits: PartLimits,
   progress: (done: number) => void,
 ): Promise<Contents> {
   using spool = await openSpool(scratch, name)
-  return await inspect(database, spool, tables, progress)
+  return await inspect(database, spool, tables, limits, progress)
 }
 
 async function checkArchive(

@@ -7,6 +7,7 @@ import {
   type Entry,
   LARGE,
   type ObjectEntry,
+  type PartLimits,
   draftOfEntry,
   draftOfLongEntry,
   inPlace,
@@ -16,6 +17,7 @@ import {
   refuseAt,
 } from './entry'
 import type { Draft } from '../object/draft'
+import { requireFewEntries } from '../object/limits'
 import type { Spool } from './spool'
 import type { Table } from '../store/tables'
 
@@ -31,14 +33,15 @@ export interface Contents {
 
 /**
  * Makes sure that everything in a spool can be stored in these tables: every object with its key,
- * in a realm that exists or comes with the file, every blob under an id that is free or has the same
- * bytes. Throws `UNPROCESSABLE`, `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the place in
+ * in a realm that exists or comes with the file and with no more index entries than an object may have, every
+ * blob under an id that is free or has the same bytes. Throws `UNPROCESSABLE`, `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the place in
  * the file. `progress` is called with the bytes done.
  */
 export async function inspect(
   database: Database,
   spool: Spool,
   tables: ReadonlyMap<string, Table>,
+  limits: PartLimits,
   progress: (done: number) => void,
 ): Promise<Contents> {
   const contents = { objects: 0, deleted: 0, demoUsers: 0, blobs: 0 }
@@ -56,7 +59,7 @@ export async function inspect(
         continue
       }
       try {
-        await inspectEntry(tables, entry, realms, next - offset > LARGE)
+        await inspectEntry(tables, entry, realms, limits, next - offset > LARGE)
       } catch (error) {
         throw namingPlace(error, entry.place)
       }
@@ -96,6 +99,7 @@ async function inspectEntry(
   tables: ReadonlyMap<string, Table>,
   entry: ObjectEntry,
   realms: RealmCensus,
+  limits: PartLimits,
   isLong: boolean,
 ): Promise<void> {
   const table = requireTable(tables, entry)
@@ -108,6 +112,7 @@ async function inspectEntry(
   const draft = isLong
     ? await draftOfLongEntry(table, entry, entry.data)
     : draftOfEntry(table, entry, entry.data)
+  requireFewEntries(table, draft.object, '', limits)
   countRealm(table, entry, draft, realms)
 }
 

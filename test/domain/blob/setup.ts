@@ -10,7 +10,7 @@ import type { BlobStore } from '../../../src/domain/store/blob-store'
 import { putBlob } from '../../../src/domain/blob/upload'
 import { SatchelError } from '../../../src/domain/value/error'
 import { createJobRunner } from '../../../src/domain/job/job-runner'
-import { createMaintenance } from '../../../src/domain/object/maintenance'
+import { MAINTENANCE } from '../../../src/domain/object/maintenance'
 import { removeObject } from '../../../src/domain/object/remove'
 import { upsertObjects } from '../../../src/domain/object/upsert'
 import { parseStores } from '../../../src/domain/value/schema'
@@ -87,11 +87,7 @@ export async function setupBlobWorld(): Promise<BlobWorld> {
       const fail = (_job: unknown, error: unknown) => {
         throw error
       }
-      await using runner = createJobRunner(
-        database,
-        { ...createMaintenance(), ...REMOVAL_STEPS },
-        fail,
-      )
+      await using runner = createJobRunner(database, { ...MAINTENANCE, ...REMOVAL_STEPS }, fail)
       await runner.idle()
     },
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { continueJob, startJob } from '../../../src/domain/job/job'
 import { createJobRunner, type JobStep } from '../../../src/domain/job/job-runner'
 import type { Database } from '../../../src/domain/store/store'
-import { createMaintenance } from '../../../src/domain/object/maintenance'
+import { MAINTENANCE } from '../../../src/domain/object/maintenance'
 import { REMOVAL_STEPS } from '../../../src/domain/user/removal'
 import { setupStore } from '../../auth/setup'
 import { declare, fresh, NOW } from '../../contract/fixture'
@@ -74,8 +74,8 @@ describe('a step that read its job before another step finished it', () => {
       const index = table.indexes[0]!.number
       return startJob(tx, 'index', { table: 'things', index, after: 0 }, NOW, 1_200)
     })
-    await finish(database, createMaintenance())
-    await createMaintenance().index?.(database, stale)
+    await finish(database, MAINTENANCE)
+    await MAINTENANCE.index?.(database, stale)
     expect(await database.read((tx) => tx.jobs.list())).toEqual([])
   })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createMaintenance } from '../../../src/domain/object/maintenance'
+import { MAINTENANCE } from '../../../src/domain/object/maintenance'
 import { parseStores } from '../../../src/domain/value/schema'
 import type { Database } from '../../../src/domain/store/store'
 import { setupStore } from '../../auth/setup'
@@ -63,7 +63,7 @@ test('reports stores texts, hidden tables and the progress of indexes', async ()
   expect(jobs).toHaveLength(2)
   const job = jobs.find(({ state }) => state['index'] === 2)
   if (job === undefined) throw new Error('There is no job')
-  await createMaintenance().index?.(database, job)
+  await MAINTENANCE.index?.(database, job)
   expect((await report()).building).toContainEqual({ ...title, done: 500 })
   const named = await database.read((tx) => reportSchema(tx, ['members', 'old']))
   expect(named).toMatchObject({ schema: { members: '@id', old: null }, building: [] })

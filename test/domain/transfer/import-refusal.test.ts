@@ -198,6 +198,16 @@ describe('a file that is not good in every part is refused whole', () => {
       '"data.rlm-public.todo.#x": "#x" is a private key',
     ],
     [
+      'more index entries than an object may have',
+      lines(
+        { type: 'schema', tables: { todo: '@id, *tags' } },
+        at({ id: 'y' }),
+        at({ data: { tags: Array.from({ length: 10_001 }, String) } }),
+      ),
+      'UNPROCESSABLE',
+      'line 3: An object may have 10000 index entries, and this one has 10001, most of them for "tags"',
+    ],
+    [
       'permissions that are none',
       file({ roles: { boss: { permissions: { add: 7 } } } }),
       'UNPROCESSABLE',

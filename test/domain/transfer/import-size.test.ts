@@ -125,7 +125,7 @@ test.each([
   ['a line', (data: object) => ({ table: 'notes', realm: 'rlm-public', id: 'x', data })],
 ])('others have their turns while a long object of %s is checked', async (_, fileOf) => {
   await using base = await setupDatabase()
-  await base.import('{"schema":{"notes":"id, *tags"}}')
+  await base.import('{"schema":{"notes":"id"}}')
   const file = JSON.stringify(
     fileOf({ tags: Array.from({ length: 300_000 }, (_each, n) => `${n}`) }),
   )

@@ -7,14 +7,15 @@ import type { Scratch } from '../../../src/domain/store/scratch'
 import { sweepScratch } from '../../../src/domain/transfer/spool'
 import type { Job } from '../../../src/domain/store/records'
 import { type JobRunner, createJobRunner } from '../../../src/domain/job/job-runner'
-import { createMaintenance } from '../../../src/domain/object/maintenance'
+import { MAINTENANCE } from '../../../src/domain/object/maintenance'
 import type { Database } from '../../../src/domain/store/store'
 import {
   type Selection,
   type TextFormat,
   exportDatabase,
 } from '../../../src/domain/transfer/export'
-import { PART_LIMITS } from '../../../src/domain/transfer/entry'
+import { JSON_LIMITS } from '../../../src/domain/json/scan'
+import { PART_BYTES } from '../../../src/domain/transfer/entry'
 import { type ImportOptions, importFile } from '../../../src/domain/transfer/import'
 import type { ImportResult } from '../../../src/domain/transfer/import-job'
 import { importSteps } from '../../../src/domain/transfer/import-job'
@@ -50,7 +51,7 @@ export async function setupDatabase(): Promise<TestDatabase> {
 }
 
 export function stepsOf(database: Database) {
-  return { ...createMaintenance(), ...importSteps(contextOf(database)) }
+  return { ...MAINTENANCE, ...importSteps(contextOf(database)) }
 }
 
 /** The temporary files of a database where a server has them. */
@@ -90,7 +91,7 @@ export const IMPORT_OPTIONS: ImportOptions = {
   target: null,
   isAtomic: false,
   isDryRun: false,
-  limits: PART_LIMITS,
+  limits: { ...JSON_LIMITS, bytes: PART_BYTES, maxEntries: 10_000 },
   size: null,
   name: null,
   progress: () => undefined,

@@ -1,6 +1,6 @@
 import type { Actor } from '../../../src/domain/access/actor'
 import { createJobRunner, type JobRunner } from '../../../src/domain/job/job-runner'
-import { createMaintenance } from '../../../src/domain/object/maintenance'
+import { MAINTENANCE } from '../../../src/domain/object/maintenance'
 import { listObjects } from '../../../src/domain/object/list'
 import { upsertObjects } from '../../../src/domain/object/upsert'
 import { parseStores } from '../../../src/domain/value/schema'
@@ -71,7 +71,7 @@ export async function setupWorld(): Promise<World> {
     },
     remove: (id) => database.write((tx) => removeUser(tx, id, NOW)),
     runJobs: () =>
-      createJobRunner(database, { ...createMaintenance(), ...REMOVAL_STEPS }, (_job, error) => {
+      createJobRunner(database, { ...MAINTENANCE, ...REMOVAL_STEPS }, (_job, error) => {
         throw error
       }),
     [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
