@@ -8,7 +8,8 @@ import {
 import { describeBlob, listBlobs } from '../domain/blob/list'
 import { verifyBlobs } from '../domain/blob/verification'
 import { MANAGE, READ } from '../domain/access/door'
-import { flag, number, numberOr, onDatabase, optional, text } from './operation'
+import { flag, number, numberOr, optional, text } from './fields'
+import { onDatabase } from './operation'
 
 const limit = numberOr('none', 'server')
 

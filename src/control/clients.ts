@@ -12,7 +12,8 @@ import { isEmail, requireEmail } from '../domain/value/email'
 import { requireUserId } from '../domain/value/user-id'
 import { quoted, SatchelError } from '../domain/value/error'
 import { grantScopes, type Scope } from '../domain/value/scope'
-import { number, onDatabase, optional, text, texts } from './operation'
+import { number, optional, text, texts } from './fields'
+import { onDatabase } from './operation'
 
 /** Clients, the tokens that are issued in their name and the keys that sign them. */
 export const clientOperations = {

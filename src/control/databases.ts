@@ -8,7 +8,8 @@ import { parseSchemaFile } from '../domain/json/schema-file'
 import type { Database } from '../domain/store/store'
 import { SCOPES } from '../domain/value/scope'
 import type { DataFolder } from '../host/data-folder'
-import { flag, onDatabase, onFolder, optional, readUpload, type Streams, text } from './operation'
+import { flag, optional, text } from './fields'
+import { onDatabase, onFolder, readUpload, type Streams } from './operation'
 import { indexJobs, pushSchema, reportSchema } from '../domain/object/tables'
 
 export const databaseOperations = {

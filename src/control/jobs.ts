@@ -1,7 +1,8 @@
 import { IMPORT, READ } from '../domain/access/door'
 import { cancelImport } from '../domain/transfer/import-job'
 import { placeOfImport } from '../domain/transfer/import-place'
-import { onDatabase, text } from './operation'
+import { text } from './fields'
+import { onDatabase } from './operation'
 
 export const jobOperations = {
   /**

@@ -9,7 +9,8 @@ import {
   resetTemplate,
   setTemplate,
 } from '../mail/templates'
-import { onDatabase, oneOf, optional, readUpload, text } from './operation'
+import { oneOf, optional, text } from './fields'
+import { onDatabase, readUpload } from './operation'
 
 const KINDS: readonly MailKind[] = ['otp', 'invite']
 

@@ -1,9 +1,9 @@
 import type { Actor } from '../domain/access/actor'
 import type { WriteTx } from '../domain/store/store'
-import { SatchelError } from '../domain/value/error'
 import type { Scope } from '../domain/value/scope'
 import type { DataFolder } from '../host/data-folder'
 import type { Host } from '../host/host'
+import { type Fields, readFields, text, type Values } from './fields'
 
 /** The streams of an operation, besides its input and output. */
 export interface Streams {
@@ -40,12 +40,14 @@ export interface Declaration<F extends Fields> {
 }
 
 /** Something that can be asked of this process or of the process that serves the data folder. */
-export interface Operation<Input, Output> extends Omit<Declaration<Fields>, 'asks'> {
-  asks?(input: Input): boolean
+export interface Operation<F extends Fields, Output> extends Declaration<F> {
   /** Checks the input as it came over the wire. Throws `INVALID_REQUEST`. */
-  read(input: unknown): Input
-  run(folder: DataFolder, input: Input, order: Order): Promise<Output>
+  read(input: unknown): Values<F>
+  run(folder: DataFolder, input: Values<F>, order: Order): Promise<Output>
 }
+
+/** An operation without its types. */
+export type AnyOperation = Operation<Fields, unknown>
 
 /** The streams of an operation that is carried out, and its caller. */
 export interface Order extends Streams {
@@ -59,7 +61,7 @@ export interface Order extends Streams {
 export function onFolder<F extends Fields, Output>(
   declaration: Declaration<F>,
   run: (folder: DataFolder, input: Values<F>, order: Order) => Promise<Output>,
-): Operation<Values<F>, Output> {
+): Operation<F, Output> {
   return { ...declaration, read: (input) => readFields(declaration.input, input), run }
 }
 
@@ -80,14 +82,15 @@ export interface OperationContext extends Streams {
 export function onDatabase<F extends Fields, Output>(
   declaration: Declaration<F>,
   run: (host: Host, input: Values<F>, context: OperationContext) => Promise<Output>,
-): Operation<Values<F> & { readonly database: string }, Output> {
-  const input = { database: text, ...declaration.input }
+): Operation<F & Database, Output> {
+  const input = { ...DATABASE, ...declaration.input }
   return {
     ...declaration,
     input,
-    read: (given) => readFields(input, given) as Values<F> & { readonly database: string },
+    read: (given) => readFields(input, given),
     async run(folder, given, { record, ...order }) {
-      using held = await folder.hosts.hold(given.database)
+      const { database } = given as Values<Database>
+      using held = await folder.hosts.hold(database)
       const { host } = held
       return await run(host, given, {
         ...order,
@@ -104,83 +107,10 @@ export function onDatabase<F extends Fields, Output>(
   }
 }
 
+const DATABASE = { database: text }
+type Database = typeof DATABASE
+
 /** The upload as text, empty when there is none. */
 export function readUpload({ upload }: Streams): Promise<string> {
   return new Response(upload ?? null).text()
-}
-
-/** One property of an input. */
-export interface Field<T> {
-  /** Throws `INVALID_REQUEST` with the name of the field. */
-  read(value: unknown, name: string): T
-  /** The values that it accepts, as JSON Schema. */
-  readonly schema: Schema
-}
-
-/** JSON Schema 2020-12. */
-export type Schema = Readonly<Record<string, unknown>>
-
-export type Fields = Readonly<Record<string, Field<unknown>>>
-
-/** The values that a set of fields reads. */
-export type Values<F extends Fields> = { readonly [Name in keyof F]: ReturnType<F[Name]['read']> }
-
-/** Throws `INVALID_REQUEST` when a field is missing or of another type. */
-function readFields<F extends Fields>(fields: F, input: unknown): Values<F> {
-  const given: Record<string, unknown> =
-    typeof input === 'object' && input !== null ? { ...input } : {}
-  const values: Record<string, unknown> = {}
-  for (const [name, field] of Object.entries(fields)) values[name] = field.read(given[name], name)
-  return values as Values<F>
-}
-
-export const text: Field<string> = {
-  schema: { type: 'string' },
-  read: (value, name) => (typeof value === 'string' ? value : refuse(name, 'a string')),
-}
-
-export const number: Field<number> = {
-  schema: { type: 'number' },
-  read: (value, name) => (typeof value === 'number' ? value : refuse(name, 'a number')),
-}
-
-export const flag: Field<boolean> = {
-  schema: { type: 'boolean' },
-  read: (value, name) => (typeof value === 'boolean' ? value : refuse(name, 'true or false')),
-}
-
-export const texts: Field<readonly string[]> = {
-  schema: { type: 'array', items: text.schema },
-  read: (value, name) =>
-    Array.isArray(value)
-      ? value.map((item) => text.read(item, name))
-      : refuse(name, 'an array of strings'),
-}
-
-export function oneOf<T extends string>(choices: readonly T[]): Field<T> {
-  return {
-    schema: { enum: choices },
-    read: (value, name) =>
-      choices.find((choice) => choice === value) ?? refuse(name, `one of ${choices.join(', ')}`),
-  }
-}
-
-/** One of these words, or a number. */
-export function numberOr<T extends string>(...words: readonly T[]): Field<number | T> {
-  return {
-    schema: { anyOf: [number.schema, { enum: words }] },
-    read: (value, name) => words.find((word) => word === value) ?? number.read(value, name),
-  }
-}
-
-/** Absent and null are the same. */
-export function optional<T>(field: Field<T>): Field<T | null> {
-  return {
-    schema: { anyOf: [field.schema, { type: 'null' }] },
-    read: (value, name) => (value === undefined || value === null ? null : field.read(value, name)),
-  }
-}
-
-function refuse(name: string, expected: string): never {
-  throw new SatchelError('INVALID_REQUEST', `${name} must be ${expected}`)
 }

@@ -3,7 +3,8 @@ import { clientOperations } from './clients'
 import { databaseOperations } from './databases'
 import { jobOperations } from './jobs'
 import { mailOperations } from './mail'
-import { onFolder, type Operation } from './operation'
+import type { Given } from './fields'
+import { type AnyOperation, onFolder, type Operation } from './operation'
 import { providerOperations } from './providers'
 import { testOperations } from './testing'
 import { transferOperations } from './transfers'
@@ -31,14 +32,16 @@ const OPERATIONS = {
 
 type Operations = typeof OPERATIONS
 export type OperationName = keyof Operations
-export type InputOf<Name extends OperationName> = Parameters<Operations[Name]['run']>[1]
+export type InputOf<Name extends OperationName> = Given<Operations[Name]['input']>
 export type OutputOf<Name extends OperationName> = Awaited<ReturnType<Operations[Name]['run']>>
 
 /** The operation of this name. */
 export function getOperation<Name extends OperationName>(
   name: Name,
-): Operation<InputOf<Name>, OutputOf<Name>> {
-  const operations: { [N in OperationName]: Operation<InputOf<N>, OutputOf<N>> } = OPERATIONS
+): Operation<Operations[Name]['input'], OutputOf<Name>> {
+  const operations: {
+    [N in OperationName]: Operation<Operations[N]['input'], OutputOf<N>>
+  } = OPERATIONS
   return operations[name]
 }
 
@@ -48,6 +51,6 @@ export function operationNames(): readonly OperationName[] {
 }
 
 /** The operation with a name that came over the wire, without its types. */
-export function findOperation(name: string): Operation<unknown, unknown> | undefined {
+export function findOperation(name: string): AnyOperation | undefined {
   return Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name as OperationName] : undefined
 }

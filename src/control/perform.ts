@@ -4,7 +4,8 @@ import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import { serverLog } from '../log/log'
 import { type Event, toWire, writeEvent } from './event'
-import type { Operation, Streams } from './operation'
+import type { Fields, Values } from './fields'
+import type { AnyOperation, Operation, Streams } from './operation'
 
 /** The caller of an operation. */
 export interface Caller {
@@ -23,10 +24,10 @@ export const OPERATOR: Caller = { actor: SERVER, isOperator: true }
  * Runs an operation. All doors come through here: commands, directly or by the control channel, and the addresses
  * for tests. Throws `NOT_AUTHORIZED`, and what the operation throws.
  */
-export async function perform<Input, Output>(
+export async function perform<F extends Fields, Output>(
   folder: DataFolder,
-  operation: Operation<Input, Output>,
-  input: Input,
+  operation: Operation<F, Output>,
+  input: Values<F>,
   streams: Streams,
   caller: Caller = OPERATOR,
 ): Promise<Output> {
@@ -40,7 +41,7 @@ export async function perform<Input, Output>(
   })
 }
 
-function requireCaller(actor: Actor, { scopes }: Pick<Operation<unknown, unknown>, 'scopes'>) {
+function requireCaller(actor: Actor, { scopes }: Pick<AnyOperation, 'scopes'>) {
   if (scopes === 'operator') {
     throw new SatchelError('NOT_AUTHORIZED', 'Not authorized', { reason: 'operator' })
   }
@@ -60,8 +61,8 @@ export interface Asking {
 /** Answers at once and runs the operation; its events follow. */
 export function answerPerforming(
   folder: DataFolder,
-  operation: Operation<unknown, unknown>,
-  input: unknown,
+  operation: AnyOperation,
+  input: Values<Fields>,
   { body, signal, frame, caller }: Asking,
 ): Response {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()

@@ -3,7 +3,8 @@ import { MANAGE } from '../domain/access/door'
 import { listProviders, removeProvider } from '../domain/database/provider'
 import type { Provider, ProviderOptions } from '../domain/store/records'
 import type { Host } from '../host/host'
-import { flag, onDatabase, optional, readUpload, text, texts } from './operation'
+import { flag, optional, text, texts } from './fields'
+import { onDatabase, readUpload } from './operation'
 
 export const providerOperations = {
   /** The secret is the upload. */

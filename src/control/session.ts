@@ -42,7 +42,11 @@ export async function openSession(
 
 function workDirectly(folder: DataFolder): Session {
   return {
-    run: (name, input, streams = {}) => perform(folder, getOperation(name), input, streams),
+    run<Name extends OperationName>(name: Name, input: InputOf<Name>, streams: Streams = {}) {
+      const operation = getOperation(name)
+      const values = operation.read(input)
+      return perform<typeof operation.input, OutputOf<Name>>(folder, operation, values, streams)
+    },
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   }
 }

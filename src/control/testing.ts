@@ -2,60 +2,50 @@ import { explain, readQuestion } from '../domain/object/explain'
 import { requireEmail } from '../domain/value/email'
 import { SatchelError } from '../domain/value/error'
 import { SECOND } from '../domain/value/time'
-import { isRecord } from '../domain/value/value'
 import type { DataFolder } from '../host/data-folder'
 import { IDP_FAILURES, type IdpPerson, SERVICE, type Testing } from '../host/test-mode'
 import {
-  type Declaration,
   type Field,
   type Fields,
   flag,
   number,
-  onFolder,
   oneOf,
   optional,
   text,
   type Values,
-} from './operation'
+  readFields,
+  schemaOf,
+} from './fields'
+import { type Declaration, onFolder } from './operation'
 import { QUESTION } from './users'
 
-const failure = oneOf(IDP_FAILURES)
+const PERSON = { email: text, name: optional(text), failure: optional(oneOf(IDP_FAILURES)) }
 
 /** The people of the login provider. */
 const people: Field<readonly IdpPerson[]> = {
-  schema: {
-    type: 'array',
-    items: {
-      type: 'object',
-      required: ['email'],
-      properties: { email: text.schema, name: text.schema, failure: failure.schema },
-    },
-  },
-  read(value, name) {
-    if (!Array.isArray(value)) throw new SatchelError('INVALID_REQUEST', `${name} must be an array`)
-    return value.map((person: unknown) => {
-      const given = isRecord(person) ? person : {}
-      return {
-        email: requireEmail(text.read(given['email'], 'email')),
-        name: optional(text).read(given['name'], 'name'),
-        failure: optional(failure).read(given['failure'], 'failure'),
-      }
-    })
+  schema: { type: 'array', items: schemaOf(PERSON) },
+  expected: 'an array',
+  parse: (value) =>
+    Array.isArray(value)
+      ? value.map((given) => {
+          const { email, ...person } = readFields(PERSON, given)
+          return { email: requireEmail(email), ...person }
+        })
+      : undefined,
+}
+
+/** `5s` or `250ms`, or a number of ms. */
+const wait: Field<number> = {
+  schema: { ...text.schema, description: 'At most 60 seconds.', examples: ['5s', '250ms'] },
+  expected: 'a time of at most 60s, such as 5s',
+  parse(value) {
+    const [, count, unit] = /^(\d{1,6})(ms|s)$/.exec(String(value)) ?? []
+    const ms = typeof value === 'number' ? value : Number(count) * (unit === 's' ? SECOND : 1)
+    return ms >= 0 && ms <= LONGEST_WAIT ? ms : undefined
   },
 }
 
 const LONGEST_WAIT = 60 * SECOND
-
-/** `5s` or `250ms`, or a number of ms. */
-const wait: Field<number> = {
-  schema: { ...text.schema, examples: ['5s', '250ms'] },
-  read(value, name) {
-    const [, count, unit] = /^(\d{1,6})(ms|s)$/.exec(String(value)) ?? []
-    const ms = typeof value === 'number' ? value : Number(count) * (unit === 's' ? SECOND : 1)
-    if (ms >= 0 && ms <= LONGEST_WAIT) return ms
-    throw new SatchelError('INVALID_REQUEST', `${name} must be a time of at most 60s, such as 5s`)
-  },
-}
 
 /** The operations of test mode, each also at `/<database>/_test/…` (promises.md 43). */
 export const testOperations = {

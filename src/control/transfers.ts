@@ -14,7 +14,8 @@ import type { DamagedObject } from '../domain/transfer/rows'
 import { importFile } from '../domain/transfer/import'
 import type { DataFolder } from '../host/data-folder'
 import type { Host } from '../host/host'
-import { flag, number, onDatabase, oneOf, optional, type Streams, text } from './operation'
+import { flag, number, oneOf, optional, text } from './fields'
+import { onDatabase, type Streams } from './operation'
 
 export const transferOperations = {
   /** The file is the upload, of `size` bytes and with this name if they are known; progress is in bytes. */

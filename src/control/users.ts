@@ -9,7 +9,8 @@ import { removeUser } from '../domain/user/removal'
 import type { User } from '../domain/store/users'
 import { foldUserId } from '../domain/value/user-id'
 import { quoted, SatchelError } from '../domain/value/error'
-import { flag, number, numberOr, onDatabase, oneOf, optional, text } from './operation'
+import { flag, number, numberOr, oneOf, optional, text } from './fields'
+import { onDatabase } from './operation'
 
 /** A question as in `GET /<database>/explain`. */
 export const QUESTION = {

@@ -1,6 +1,7 @@
 import { MANAGE } from '../domain/access/door'
 import { verifyDatabase } from '../domain/rows/verification'
-import { flag, onDatabase } from './operation'
+import { flag } from './fields'
+import { onDatabase } from './operation'
 
 export const verifyOperations = {
   /** Progress is in rows and entries. */

@@ -9,8 +9,10 @@ import { setupDataFolder } from './setup'
 
 async function setup() {
   const folder = await setupDataFolder()
-  const run = <Name extends OperationName>(name: Name, input: InputOf<Name>, caller?: Caller) =>
-    perform(folder, getOperation(name), input, {}, caller)
+  const run = <Name extends OperationName>(name: Name, input: InputOf<Name>, caller?: Caller) => {
+    const operation = getOperation(name)
+    return perform(folder, operation, operation.read(input), {}, caller)
+  }
   await run('db.create', { name: 'main' })
   return { folder, run, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
 }

@@ -1,0 +1,108 @@
+import { SatchelError } from '../domain/value/error'
+import { getOwn, isRecord } from '../domain/value/value'
+
+/** One property of an input. */
+export interface Field<T> {
+  /** The values that it accepts, as JSON Schema. */
+  readonly schema: Schema
+  /** Completes "it must be". */
+  readonly expected: string
+  /** The value, or undefined for one that the schema does not allow. */
+  readonly parse: (value: unknown) => T | undefined
+}
+
+/** JSON Schema 2020-12. */
+export type Schema = Readonly<Record<string, unknown>>
+
+export type Fields = Readonly<Record<string, Field<unknown>>>
+
+/** The values that a set of fields reads. */
+export type Values<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[Name]> }
+
+type ValueOf<F> = F extends Field<infer T> ? T : never
+
+/** An input as it is given: what is optional may be absent, and flags are false then. */
+export type Given<F extends Fields> = {
+  readonly [Name in keyof F as MayMiss<F[Name]> extends true ? never : Name]: ValueOf<F[Name]>
+} & {
+  readonly [Name in keyof F as MayMiss<F[Name]> extends true ? Name : never]?:
+    | ValueOf<F[Name]>
+    | undefined
+}
+
+type MayMiss<F> = null extends ValueOf<F> ? true : ValueOf<F> extends boolean ? true : false
+
+/** Throws `INVALID_REQUEST` with the name of a field that is missing or of another type. */
+export function readFields<F extends Fields>(fields: F, input: unknown): Values<F> {
+  const given: Readonly<Record<string, unknown>> = isRecord(input) ? input : {}
+  const values: Record<string, unknown> = {}
+  for (const [name, field] of Object.entries(fields)) {
+    const value = field.parse(getOwn(given, name))
+    if (value === undefined) {
+      throw new SatchelError('INVALID_REQUEST', `${name} must be ${field.expected}`)
+    }
+    values[name] = value
+  }
+  return values as Values<F>
+}
+
+/** The JSON objects that `readFields` accepts. */
+export function schemaOf(fields: Fields): Schema {
+  const entries = Object.entries(fields)
+  const required = entries.filter(([, { parse }]) => parse(undefined) === undefined)
+  return {
+    type: 'object',
+    required: required.map(([name]) => name),
+    properties: Object.fromEntries(entries.map(([name, { schema }]) => [name, schema])),
+  }
+}
+
+export const text: Field<string> = {
+  schema: { type: 'string' },
+  expected: 'a string',
+  parse: (value) => (typeof value === 'string' ? value : undefined),
+}
+
+export const number: Field<number> = {
+  schema: { type: 'number' },
+  expected: 'a number',
+  parse: (value) => (typeof value === 'number' ? value : undefined),
+}
+
+export const flag: Field<boolean> = {
+  schema: { type: 'boolean', default: false },
+  expected: 'true or false',
+  parse: (value = false) => (typeof value === 'boolean' ? value : undefined),
+}
+
+export const texts: Field<readonly string[]> = {
+  schema: { type: 'array', items: text.schema },
+  expected: 'an array of strings',
+  parse: (value) =>
+    Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined,
+}
+
+export function oneOf<T extends string>(choices: readonly T[]): Field<T> {
+  return {
+    schema: { enum: choices },
+    expected: `one of ${choices.join(', ')}`,
+    parse: (value) => choices.find((choice) => choice === value),
+  }
+}
+
+/** One of these words, or a number. */
+export function numberOr<T extends string>(...words: readonly T[]): Field<number | T> {
+  return {
+    schema: { anyOf: [number.schema, { enum: words }] },
+    expected: number.expected,
+    parse: (value) => words.find((word) => word === value) ?? number.parse(value),
+  }
+}
+
+/** Absent and null are the same. */
+export function optional<T>(field: Field<T>): Field<T | null> {
+  return {
+    ...field,
+    parse: (value) => (value === undefined || value === null ? null : field.parse(value)),
+  }
+}
