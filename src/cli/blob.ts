@@ -4,7 +4,7 @@ import type { OutputOf } from '../control/operations'
 import type { BlobDetails, BlobPage } from '../domain/blob/list'
 import type { Verification } from '../domain/blob/verification'
 import { SatchelError } from '../domain/value/error'
-import { type Cli, example, inSession, number, withDatabase } from './command'
+import { carryOut, type Cli, example, number, tell, withDatabase } from './command'
 import { counted, minute, print, showProgress, limitSize, size } from './output'
 import { oneLine, table } from './table'
 
@@ -19,10 +19,8 @@ export function addBlobCommands(program: Command, cli: Cli): void {
     .option('--after <id>', 'continue after this blob', '')
     .addHelpText('after', example('satchel blob list', 'satchel blob list --unreferenced'))
     .action(async (options) => {
-      const { db: database, after, limit, unreferenced: onlyUnreferenced = false } = options
-      const page = await inSession(cli, options, (session) =>
-        session.run('blob.list', { database, after, limit, onlyUnreferenced }),
-      )
+      const { unreferenced: onlyUnreferenced, ...rest } = options
+      const page = await carryOut(cli, 'blob.list', { ...rest, onlyUnreferenced })
       const { blobs: data, next } = page
       const list = { data, hasMore: next !== null, ...(next === null ? {} : { pagingKey: next }) }
       await print(cli, options, list, tableOfBlobs(page, cli.terminal.outputWidth))
@@ -32,12 +30,11 @@ export function addBlobCommands(program: Command, cli: Cli): void {
     .description('show a blob, its uploaders and the objects that reference it')
     .argument('<blob>', 'its ref, or the id in it')
     .addHelpText('after', example('satchel blob show 1:0Q7wmXvO3IdAJuWXRbP9ImQZ'))
-    .action(async (name, options) => {
-      const shown = await inSession(cli, options, (session) =>
-        session.run('blob.show', { database: options.db, blob: name }),
-      )
-      await print(cli, options, shown, describeBlob(shown, cli.terminal.outputWidth))
-    })
+    .action((blob, options) =>
+      tell(cli, 'blob.show', { ...options, blob }, (shown) =>
+        describeBlob(shown, cli.terminal.outputWidth),
+      ),
+    )
 
   addQuotaCommand(blob, cli)
 
@@ -46,15 +43,13 @@ export function addBlobCommands(program: Command, cli: Cli): void {
     .option('--dry-run', 'only report the blobs that would be removed')
     .addHelpText('after', example('satchel blob gc --dry-run', 'satchel blob gc'))
     .action(async (options) => {
-      const { db: database, dryRun = false } = options
       using progress = showProgress(cli, options, 'blobs')
-      const collected = await inSession(cli, options, (session) =>
-        session.run('blob.gc', { database, dryRun }, { progress: progress.update }),
-      )
+      const streams = { progress: progress.update }
+      const collected = await carryOut(cli, 'blob.gc', options, { streams })
       progress[Symbol.dispose]()
       const { blobs, bytes, strays } = collected
       const files = strays === 0 ? '' : ` and ${counted(strays, 'file')} that belong to no blob`
-      const verb = dryRun ? 'Would remove' : 'Removed'
+      const verb = options.dryRun ? 'Would remove' : 'Removed'
       await print(
         cli,
         options,
@@ -68,9 +63,8 @@ export function addBlobCommands(program: Command, cli: Cli): void {
     .addHelpText('after', example('satchel blob verify'))
     .action(async (options) => {
       using progress = showProgress(cli, options, 'bytes')
-      const found = await inSession(cli, options, (session) =>
-        session.run('blob.verify', { database: options.db }, { progress: progress.update }),
-      )
+      const streams = { progress: progress.update }
+      const found = await carryOut(cli, 'blob.verify', options, { streams })
       progress[Symbol.dispose]()
       await print(cli, options, found, describeVerification(found, cli.terminal.outputWidth))
       const count = found.faults.length
@@ -101,13 +95,7 @@ function addQuotaCommand(blob: Command, cli: Cli): void {
         'satchel blob quota --total none',
       ),
     )
-    .action(async (options) => {
-      const { db: database, total = null, user = null, blob = null } = options
-      const found = await inSession(cli, options, (session) =>
-        session.run('blob.quota', { database, total, user, blob }),
-      )
-      await print(cli, options, found, describeQuota(found))
-    })
+    .action((options) => tell(cli, 'blob.quota', options, describeQuota))
 }
 
 function limit(text: string): number | 'none' | 'server' {

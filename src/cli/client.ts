@@ -1,6 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings'
 import { SCOPES } from '../domain/value/scope'
-import { type Cli, example, inSession, list, number, withDatabase } from './command'
+import { carryOut, type Cli, example, list, number, tell, withDatabase } from './command'
 import { credentials, isoTime, print } from './output'
 import { table } from './table'
 
@@ -20,21 +20,15 @@ export function addClientCommands(program: Command, cli: Cli): void {
       'after',
       example('satchel client create --scopes ACCESS_DB,GLOBAL_READ --name reports'),
     )
-    .action(async (options) => {
-      const { db: database, scopes, name = null, email = null } = options
-      const created = await inSession(cli, options, (session) =>
-        session.run('client.create', { database, scopes, name, email }),
-      )
-      await print(cli, options, created, credentials(cli, created))
-    })
+    .action((options) =>
+      tell(cli, 'client.create', options, (created) => credentials(cli, created)),
+    )
 
   withDatabase(client.command('list'))
     .description('list the clients, oldest first')
     .addHelpText('after', example('satchel client list'))
     .action(async (options) => {
-      const found = await inSession(cli, options, (session) =>
-        session.run('client.list', { database: options.db }),
-      )
+      const found = await carryOut(cli, 'client.list', options)
       const data = found.map(({ id: clientId, created, expires, ...rest }) => {
         return { clientId, ...rest, created: isoTime(created), expires: isoTime(expires) }
       })
@@ -54,12 +48,15 @@ export function addClientCommands(program: Command, cli: Cli): void {
     .description('revoke a client and its tokens')
     .argument('<id>', 'the id of the client')
     .addHelpText('after', example('satchel client revoke q2vR8XkFZ0m7yTn4bLw1sA'))
-    .action(async (id, options) => {
-      await inSession(cli, options, (session) =>
-        session.run('client.revoke', { database: options.db, id }),
-      )
-      await print(cli, options, { clientId: id }, `Client ${id} and its tokens are revoked`)
-    })
+    .action((id, options) =>
+      tell(
+        cli,
+        'client.revoke',
+        { ...options, id },
+        () => `Client ${id} and its tokens are revoked`,
+        () => ({ clientId: id }),
+      ),
+    )
 
   withDatabase(client.command('rotate'))
     .description('replace a client with a new one that has the same scopes')
@@ -72,10 +69,7 @@ export function addClientCommands(program: Command, cli: Cli): void {
       example('satchel client rotate', 'satchel client rotate q2vR8XkFZ0m7yTn4bLw1sA --days 30'),
     )
     .action(async (id, options) => {
-      const { db: database, days } = options
-      const rotated = await inSession(cli, options, (session) =>
-        session.run('client.rotate', { database, id: id ?? null, days: days ?? null }),
-      )
+      const rotated = await carryOut(cli, 'client.rotate', { ...options, id })
       const { oldClientId, oldClientExpiresAt: end, ...created } = rotated
       const oldClientExpires = isoTime(end)
       const value = { ...created, oldClientId, oldClientExpires }
@@ -102,15 +96,17 @@ export function addTokenCommand(program: Command, cli: Cli): void {
         'curl -H "Authorization: Bearer $(satchel token --sub alice@example.com)" \\\n      http://127.0.0.1:7080/main/my/todoItems',
       ),
     )
-    .action(async (options) => {
-      const { db: database, sub: subject, scopes, expiresIn = null } = options
-      const token = await inSession(cli, options, (session) =>
-        session.run('token.issue', { database, subject, scopes, expiresIn }),
-      )
-      const { accessTokenExpiration, ...rest } = token
-      const value = { ...rest, accessTokenExpiration: isoTime(accessTokenExpiration) }
-      await print(cli, options, value, token.accessToken)
-    })
+    .action((options) =>
+      tell(
+        cli,
+        'token.issue',
+        { ...options, subject: options.sub },
+        ({ accessToken }) => accessToken,
+        ({ accessTokenExpiration, ...token }) => {
+          return { ...token, accessTokenExpiration: isoTime(accessTokenExpiration) }
+        },
+      ),
+    )
 }
 
 /** `satchel key rotate` (design.md §4, promises.md 16). */
@@ -120,10 +116,12 @@ export function addKeyCommands(program: Command, cli: Cli): void {
   withDatabase(key.command('rotate'))
     .description('sign new tokens with a new key; the old ones stay valid until they expire')
     .addHelpText('after', example('satchel key rotate'))
-    .action(async (options) => {
-      const rotated = await inSession(cli, options, (session) =>
-        session.run('key.rotate', { database: options.db }),
-      )
-      await print(cli, options, rotated, `New tokens are signed with the key ${rotated.keyId}`)
-    })
+    .action((options) =>
+      tell(
+        cli,
+        'key.rotate',
+        options,
+        ({ keyId }) => `New tokens are signed with the key ${keyId}`,
+      ),
+    )
 }

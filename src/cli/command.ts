@@ -4,10 +4,12 @@ import { resolve } from 'node:path'
 import type { Clock } from '../clock'
 import { readConfig } from '../config/config'
 import { SETTINGS } from '../config/settings'
+import type { Streams } from '../control/operation'
+import type { InputOf, OperationName, OutputOf } from '../control/operations'
 import type { Session } from '../control/session'
 import { quoted, SatchelError } from '../domain/value/error'
 import { findServers } from '../host/running'
-import { note } from './output'
+import { note, print } from './output'
 import type { Terminal } from './terminal'
 
 /** The terminal and the clock that every command gets. */
@@ -104,6 +106,42 @@ function noFolder(path: string): SatchelError {
     'UNKNOWN_DATABASE',
     `There is no data folder ${path}: choose another with --data, or create it with mkdir or satchel serve`,
   )
+}
+
+/** The options of a command that carries out an operation: those of its folder, and the input. */
+export type OptionsOf<Name extends OperationName> = FolderOptions & {
+  readonly json?: true | undefined
+} & Omit<InputOf<Name>, 'database'> &
+  (InputOf<Name> extends { readonly database: string } ? { readonly db: string } : unknown)
+
+/**
+ * Runs the operation `name`, whose input are the options and arguments of the command by their names, and
+ * `--db` as the database.
+ */
+export function carryOut<Name extends OperationName>(
+  cli: Cli,
+  name: Name,
+  options: OptionsOf<Name>,
+  { streams, ...session }: SessionOptions & { readonly streams?: Streams } = {},
+): Promise<OutputOf<Name>> {
+  const { data, config, json: _, db: database, ...given } = options as OptionsOf<'blob.verify'>
+  const input = { database, ...given } as unknown as InputOf<Name>
+  return inSession(cli, { data, config }, (opened) => opened.run(name, input, streams), session)
+}
+
+/**
+ * Carries an operation out and prints its output: `describe` makes text of it, `valueOf` the value for
+ * JSON.
+ */
+export async function tell<Name extends OperationName>(
+  cli: Cli,
+  name: Name,
+  options: OptionsOf<Name>,
+  describe: (output: OutputOf<Name>) => string,
+  valueOf: (output: OutputOf<Name>) => object = (output) => output as object,
+): Promise<void> {
+  const output = await carryOut(cli, name, options)
+  await print(cli, options, valueOf(output), describe(output))
 }
 
 /** An example for the help of a command. */

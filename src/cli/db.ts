@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../config/config'
-import { type Cli, example, inSession, withDatabase, withFolder } from './command'
+import { carryOut, type Cli, example, tell, withDatabase, withFolder } from './command'
 import { credentials, print } from './output'
 import { table } from './table'
 
@@ -13,12 +13,8 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .argument('<name>', 'a to z, 0 to 9 and -, beginning with a letter')
     .addHelpText('after', example('satchel db create todo'))
     .action(async (name, options) => {
-      const created = await inSession(
-        cli,
-        options,
-        (session) => session.run('db.create', { name }),
-        { makesFolder: true },
-      )
+      const made = { makesFolder: true }
+      const created = await carryOut(cli, 'db.create', { ...options, name }, made)
       const address = created.url === null ? '' : `Address         ${created.url}\n`
       await print(cli, options, created, `${address}${credentials(cli, created.client)}`)
     })
@@ -26,19 +22,18 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
   withFolder(db.command('list'))
     .description('list the databases')
     .addHelpText('after', example('satchel db list'))
-    .action(async (options) => {
-      const databases = await inSession(cli, options, (session) => session.run('db.list', {}))
-      const rows = databases.map(({ name, url }) => [
-        name,
-        url ?? (['yellow', 'not served'] as const),
-      ])
-      await print(
+    .action((options) =>
+      tell(
         cli,
+        'db.list',
         options,
-        { data: databases },
-        table(['name', 'address'], rows, cli.terminal.outputWidth),
-      )
-    })
+        (databases) => {
+          const rows = databases.map(({ name, url }) => [name, url ?? NOT_SERVED])
+          return table(['name', 'address'], rows, cli.terminal.outputWidth)
+        },
+        (data) => ({ data }),
+      ),
+    )
 
   withFolder(db.command('address'))
     .description('show or set the public address of a database')
@@ -49,13 +44,11 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       'after',
       example('satchel db address todo', 'satchel db address todo https://todo.example.com'),
     )
-    .action(async (name, url, options) => {
-      const { reset = false } = options
-      const found = await inSession(cli, options, (session) =>
-        session.run('db.address', { database: name, url: url ?? null, reset }),
-      )
-      await print(cli, options, found, found.address ?? 'unknown: serve with --public-url')
-    })
+    .action((db, url, options) =>
+      tell(cli, 'db.address', { ...options, db, url }, ({ address }) => {
+        return address ?? 'unknown: serve with --public-url'
+      }),
+    )
 
   withFolder(db.command('offload'))
     .description('show or set which values in objects become blobs')
@@ -67,15 +60,12 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       '\nLarger files, binary values and texts in objects are then stored as blobs, and read back as BlobRefs. Keys, indexed properties and imported objects are not changed.',
     )
     .addHelpText('after', example('satchel db offload todo', 'satchel db offload todo clients'))
-    .action(async (name, size, options) => {
-      const { reset = false } = options
-      const found = await inSession(cli, options, (session) =>
-        session.run('db.offload', { database: name, rule: size ?? null, reset }),
-      )
-      const { beyond, isOwn } = found
-      const sentence = `${OFFLOADED[beyond] ?? `larger than ${beyond} bytes`}${isOwn ? '' : ' (set by the server)'}`
-      await print(cli, options, found, sentence)
-    })
+    .action((db, rule, options) =>
+      tell(cli, 'db.offload', { ...options, db, rule }, ({ beyond, isOwn }) => {
+        const source = isOwn ? '' : ' (set by the server)'
+        return `${OFFLOADED[beyond] ?? `larger than ${beyond} bytes`}${source}`
+      }),
+    )
 
   withFolder(db.command('adopt'))
     .description('make the copy of a database folder beside the original a database of its own')
@@ -85,39 +75,36 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       '\nIt gets a new id, epoch and signing keys; its logins, codes and queued mails are removed. Clients keep their secrets: satchel client rotate replaces one.',
     )
     .addHelpText('after', example('satchel db adopt staging'))
-    .action(async (name, options) => {
-      const adopted = await inSession(cli, options, (session) => session.run('db.adopt', { name }))
-      await print(cli, options, adopted, `The database ${name} has an identity of its own`)
-    })
+    .action((name, options) =>
+      tell(cli, 'db.adopt', { ...options, name }, () => {
+        return `The database ${name} has an identity of its own`
+      }),
+    )
 
   withFolder(db.command('delete'))
     .description('delete a database and everything in it; this cannot be undone')
     .argument('<name>', 'its name')
     .option('--yes', 'do not ask')
     .addHelpText('after', example('satchel db delete todo', 'satchel db delete todo --yes'))
-    .action(async (name, options) => {
-      if (!options.yes) await confirm(cli, name)
-      const deleted = await inSession(
-        cli,
-        options,
-        (session) => session.run('db.delete', { database: name }),
-        { isDestructive: true },
-      )
-      await print(cli, options, deleted, `The database ${name} is deleted`)
+    .action(async (db, options) => {
+      if (!options.yes) await confirm(cli, db)
+      const careful = { isDestructive: true }
+      const deleted = await carryOut(cli, 'db.delete', { ...options, db }, careful)
+      await print(cli, options, deleted, `The database ${db} is deleted`)
     })
 
   withFolder(db.command('undelete'))
     .description('take back a deletion by dexie-cloud delete, within 30 days')
     .argument('<name>', 'its name')
     .addHelpText('after', example('satchel db undelete todo'))
-    .action(async (name, options) => {
-      const result = await inSession(cli, options, (session) =>
-        session.run('db.undelete', { database: name }),
-      )
-      const words = result.wasDeleted ? 'is not deleted any more' : 'was not deleted'
-      await print(cli, options, result, `The database ${name} ${words}`)
-    })
+    .action((db, options) =>
+      tell(cli, 'db.undelete', { ...options, db }, ({ wasDeleted }) => {
+        return `The database ${db} ${wasDeleted ? 'is not deleted any more' : 'was not deleted'}`
+      }),
+    )
 }
+
+const NOT_SERVED = ['yellow', 'not served'] as const
 
 const OFFLOADED: Readonly<Record<string, string>> = { off: 'off', clients: 'as clients offload' }
 
@@ -143,35 +130,32 @@ export function addOriginCommands(program: Command, cli: Cli): void {
     )
     .option('--force', 'allow http beyond this machine')
     .addHelpText('after', example('satchel origin add https://app.example.com'))
-    .action(async (given, options) => {
-      const { db: database, force = false } = options
-      const added = await inSession(cli, options, (session) =>
-        session.run('origin.add', { database, origin: given, force }),
-      )
-      await print(cli, options, added, `Pages of ${added.origin} may use the database ${database}`)
-    })
+    .action((origin, options) =>
+      tell(cli, 'origin.add', { ...options, origin }, (added) => {
+        return `Pages of ${added.origin} may use the database ${options.db}`
+      }),
+    )
 
   withDatabase(origin.command('remove'))
     .description('remove an origin from the list')
     .argument('<origin>', 'as satchel origin list shows it')
     .addHelpText('after', example('satchel origin remove https://app.example.com'))
-    .action(async (given, options) => {
-      const { db: database } = options
-      const { removed } = await inSession(cli, options, (session) =>
-        session.run('origin.remove', { database, origin: given }),
-      )
-      const text = removed ? `${given} is removed` : `${given} was not listed`
-      await print(cli, options, { origin: given, removed }, text)
-    })
+    .action((origin, options) =>
+      tell(cli, 'origin.remove', { ...options, origin }, ({ removed }) => {
+        return removed ? `${origin} is removed` : `${origin} was not listed`
+      }),
+    )
 
   withDatabase(origin.command('list'))
     .description('list the origins')
     .addHelpText('after', example('satchel origin list'))
-    .action(async (options) => {
-      const origins = await inSession(cli, options, (session) =>
-        session.run('origin.list', { database: options.db }),
-      )
-      const data = origins.map((each) => ({ origin: each }))
-      await print(cli, options, { data }, origins.join('\n') || 'No origin is listed')
-    })
+    .action((options) =>
+      tell(
+        cli,
+        'origin.list',
+        options,
+        (origins) => origins.join('\n') || 'No origin is listed',
+        (origins) => ({ data: origins.map((each) => ({ origin: each })) }),
+      ),
+    )
 }

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings'
 import type { OutputOf } from '../control/operations'
-import { type Cli, example, inSession, withDatabase } from './command'
+import { carryOut, type Cli, example, tell, withDatabase } from './command'
 import { isoTime, print } from './output'
 import { table } from './table'
 
@@ -12,9 +12,7 @@ export function addJobCommands(program: Command, cli: Cli): void {
     .description('list the jobs that are under way or have stopped')
     .addHelpText('after', example('satchel job list'))
     .action(async (options) => {
-      const jobs = await inSession(cli, options, (session) =>
-        session.run('job.list', { database: options.db }),
-      )
+      const jobs = await carryOut(cli, 'job.list', options)
       const hasStopped = jobs.some(({ failure }) => failure !== null)
       const rows = jobs.map((each) => [
         each.id,
@@ -37,15 +35,13 @@ export function addJobCommands(program: Command, cli: Cli): void {
     .description('end an import; the objects that it has imported stay')
     .argument('<id>', 'as satchel job list shows it')
     .addHelpText('after', example('satchel job cancel import-3kf9ac02m'))
-    .action(async (id, options) => {
-      const job = await inSession(cli, options, (session) =>
-        session.run('job.cancel', { database: options.db, id }),
-      )
-      const text = job.hadStopped
-        ? `The job ${id} is removed from the list`
-        : `The import is cancelled at ${shareOf(job)}: what it has imported stays`
-      await print(cli, options, job, text)
-    })
+    .action((id, options) =>
+      tell(cli, 'job.cancel', { ...options, id }, (job) =>
+        job.hadStopped
+          ? `The job ${id} is removed from the list`
+          : `The import is cancelled at ${shareOf(job)}: what it has imported stays`,
+      ),
+    )
 }
 
 export type ListedJob = OutputOf<'job.list'>[number]

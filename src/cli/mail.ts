@@ -3,13 +3,10 @@ import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import { holdsSecret } from '../mail/address'
 import { variableNames } from '../mail/samples'
-import { type Cli, example, inSession, withDatabase } from './command'
+import { carryOut, type Cli, example, tell, withDatabase } from './command'
 import { openInput } from './files'
 import { print, shownOnce } from './output'
 import { table } from './table'
-
-/** How mails go, and null when they cannot be sent. */
-const NO_ROUTE = { to: null, from: null, isOwn: false }
 
 /** `satchel mail show|set|reset|test`: how the mails of a database are sent. */
 export function addMailCommands(program: Command, cli: Cli): void {
@@ -18,12 +15,7 @@ export function addMailCommands(program: Command, cli: Cli): void {
   withDatabase(mail.command('show'))
     .description('show the mail server and the sender')
     .addHelpText('after', example('satchel mail show'))
-    .action(async (options) => {
-      const route = await inSession(cli, options, (session) =>
-        session.run('mail.show', { database: options.db }),
-      )
-      await print(cli, options, route ?? NO_ROUTE, describe(route))
-    })
+    .action((options) => tell(cli, 'mail.show', options, describe, valueOf))
 
   withDatabase(mail.command('set'))
     .description('set the mail server or the sender of this database')
@@ -41,28 +33,24 @@ export function addMailCommands(program: Command, cli: Cli): void {
       ),
     )
     .action(async (given, options) => {
-      const { db: database, addressFile, from = null } = options
+      const { addressFile, from: sender, ...rest } = options
       const upload = readAddress(cli, given, addressFile)
-      if (upload === undefined && from === null) throw new UsageError('Give an address or --from')
-      const route = await inSession(cli, options, (session) =>
-        session.run('mail.set', { database, sender: from }, { upload }),
-      )
+      if (upload === undefined && sender === undefined) {
+        throw new UsageError('Give an address or --from')
+      }
+      const streams = { upload }
+      const route = await carryOut(cli, 'mail.set', { ...rest, sender }, { streams })
       const secret = route !== null && 'hookSecret' in route ? [route.hookSecret] : []
       const lines = secret.map(
         (text) => `The hook secret is ${shownOnce(cli, text, 'satchel mail set')}`,
       )
-      await print(cli, options, route ?? NO_ROUTE, [describe(route), ...lines].join('\n'))
+      await print(cli, options, valueOf(route), [describe(route), ...lines].join('\n'))
     })
 
   withDatabase(mail.command('reset'))
     .description('use the mail settings of the server')
     .addHelpText('after', example('satchel mail reset'))
-    .action(async (options) => {
-      const route = await inSession(cli, options, (session) =>
-        session.run('mail.reset', { database: options.db }),
-      )
-      await print(cli, options, route ?? NO_ROUTE, describe(route))
-    })
+    .action((options) => tell(cli, 'mail.reset', options, describe, valueOf))
 
   withDatabase(mail.command('test'))
     .description('send a mail now and report the result')
@@ -79,13 +67,16 @@ export function addMailCommands(program: Command, cli: Cli): void {
         'satchel mail test --to me@example.com --kind invite',
       ),
     )
-    .action(async (options) => {
-      const { db: database, to, kind } = options
-      const route = await inSession(cli, options, (session) =>
-        session.run('mail.test', { database, to, kind }),
-      )
-      await print(cli, options, route, `A mail from ${route.from} to ${to} went to ${route.to}`)
-    })
+    .action((options) =>
+      tell(cli, 'mail.test', options, ({ from, to }) => {
+        return `A mail from ${from} to ${options.to} went to ${to}`
+      }),
+    )
+}
+
+/** How mails go; the properties are null when they cannot be sent. */
+function valueOf(route: OutputOf<'mail.show'>): object {
+  return route ?? { to: null, from: null, isOwn: false }
 }
 
 function describe(route: OutputOf<'mail.show'>): string {
@@ -132,9 +123,7 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
     .description('list the templates')
     .addHelpText('after', example('satchel template list'))
     .action(async (options) => {
-      const templates = await inSession(cli, options, (session) =>
-        session.run('template.list', { database: options.db }),
-      )
+      const templates = await carryOut(cli, 'template.list', options)
       const rows = templates.map(({ id, isOwn }) => [id, isOwn ? 'this database' : 'built in'])
       const data = templates.map(({ id: name, ...rest }) => ({ name, ...rest }))
       await print(cli, options, { data }, table(['name', 'source'], rows, cli.terminal.outputWidth))
@@ -145,12 +134,9 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
     .argument('<name>', 'as satchel template list shows it')
     .addHelpText('after', example('satchel template show otp-body-txt > otp-body-txt.handlebars'))
     .action(async (name, options) => {
-      const shown = await inSession(cli, options, (session) =>
-        session.run('template.show', { database: options.db, name }),
-      )
-      const { content, isOwn } = shown
+      const { content, isOwn } = await carryOut(cli, 'template.show', { ...options, name })
       if (options.json) await print(cli, options, { name, content, isOwn }, '')
-      else await cli.terminal.write(shown.content)
+      else await cli.terminal.write(content)
     })
 
   withDatabase(template.command('set'))
@@ -160,10 +146,8 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
     .addHelpText('after', VARIABLES)
     .addHelpText('after', example('satchel template set otp-body-txt otp-body-txt.handlebars'))
     .action(async (name, file, options) => {
-      const { bytes: upload } = openInput(cli, file)
-      const set = await inSession(cli, options, (session) =>
-        session.run('template.set', { database: options.db, name }, { upload }),
-      )
+      const streams = { upload: openInput(cli, file).bytes }
+      const set = await carryOut(cli, 'template.set', { ...options, name }, { streams })
       await print(cli, options, set, `${name} is replaced: satchel mail test sends a sample`)
     })
 
@@ -171,15 +155,13 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
     .description('restore the built-in template')
     .argument('<name>', 'as satchel template list shows it')
     .addHelpText('after', example('satchel template reset otp-body-txt'))
-    .action(async (name, options) => {
-      const reset = await inSession(cli, options, (session) =>
-        session.run('template.reset', { database: options.db, name }),
-      )
-      const text = reset.wasOwn
-        ? `${name} is the built-in template again`
-        : `${name} was the built-in template already`
-      await print(cli, options, reset, text)
-    })
+    .action((name, options) =>
+      tell(cli, 'template.reset', { ...options, name }, ({ wasOwn }) =>
+        wasOwn
+          ? `${name} is the built-in template again`
+          : `${name} was the built-in template already`,
+      ),
+    )
 }
 
 const VARIABLES = `

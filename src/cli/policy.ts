@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-
 import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import { NEW_USERS, type Policy } from '../domain/user/policy'
-import { type Cli, example, inSession, number, withDatabase } from './command'
+import { carryOut, type Cli, example, number, tell, withDatabase } from './command'
 import { isoTime, print, shownOnce } from './output'
 
 /**
@@ -15,12 +15,7 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
   withDatabase(policy.command('show'))
     .description('show the policy for people who log in for the first time')
     .addHelpText('after', example('satchel policy show'))
-    .action(async (options) => {
-      const found = await inSession(cli, options, (session) =>
-        session.run('policy.show', { database: options.db }),
-      )
-      await print(cli, options, found, describe(found))
-    })
+    .action((options) => tell(cli, 'policy.show', options, describe))
 
   withDatabase(policy.command('set'))
     .description('change the policy; omitted options stay unchanged')
@@ -47,13 +42,11 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
       ),
     )
     .action(async (options) => {
-      const { db: database, newUsers = null, evalDays = null, seats = null } = options
-      const fields = { newUsers, evalDays, seats, hookUrl: options.hookUrl ?? null }
-      if (Object.values(fields).every((field) => field === null)) {
+      const { newUsers, evalDays, seats, hookUrl } = options
+      if ([newUsers, evalDays, seats, hookUrl].every((field) => field === undefined)) {
         throw new UsageError('Nothing to change: give an option, for instance --new-users eval')
       }
-      const input = { database, ...fields }
-      const changed = await inSession(cli, options, (session) => session.run('policy.set', input))
+      const changed = await carryOut(cli, 'policy.set', options)
       const { hookSecret } = changed
       const secret = hookSecret === undefined ? [] : [describeSecret(cli, hookSecret), TRY]
       await print(cli, options, changed, [describe(changed), ...secret].join('\n'))
@@ -63,13 +56,15 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
     .description('call the web hook without creating a user')
     .argument('<email>', 'the e-mail address to send to the web hook')
     .addHelpText('after', example('satchel policy test someone@example.com'))
-    .action(async (email, options) => {
-      const answer = await inSession(cli, options, (session) =>
-        session.run('policy.test', { database: options.db, email }),
-      )
-      const { duration: durationMs, ...rest } = answer
-      await print(cli, options, { ...rest, durationMs }, describeAnswer(answer))
-    })
+    .action((email, options) =>
+      tell(
+        cli,
+        'policy.test',
+        { ...options, email },
+        describeAnswer,
+        ({ duration: durationMs, ...answer }) => ({ ...answer, durationMs }),
+      ),
+    )
 
   withDatabase(policy.command('rotate-secret'))
     .description('replace the secret that signs requests to the web hook')
@@ -80,10 +75,7 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
     )
     .addHelpText('after', example('satchel policy rotate-secret'))
     .action(async (options) => {
-      const { db: database, days = null } = options
-      const rotated = await inSession(cli, options, (session) =>
-        session.run('policy.rotate-secret', { database, days }),
-      )
+      const rotated = await carryOut(cli, 'policy.rotate-secret', options)
       const value = { ...rotated, oldSecretUntil: isoTime(rotated.oldSecretUntil) }
       const end = `The old secret signs as well until ${value.oldSecretUntil}`
       await print(cli, options, value, `${describeSecret(cli, rotated.hookSecret)}\n${end}`)

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings'
 import { SatchelError } from '../domain/value/error'
 import type { OutputOf } from '../control/operations'
-import { type Cli, example, inSession, list, withDatabase } from './command'
+import { carryOut, type Cli, example, list, tell, withDatabase } from './command'
 import { openInput } from './files'
 import { isoTime, print } from './output'
 import { table } from './table'
@@ -19,9 +19,7 @@ export function addProviderCommands(program: Command, cli: Cli): void {
     .description('list the providers')
     .addHelpText('after', example('satchel provider list'))
     .action(async (options) => {
-      const providers = await inSession(cli, options, (session) =>
-        session.run('provider.list', { database: options.db }),
-      )
+      const providers = await carryOut(cli, 'provider.list', options)
       const rows = providers.map(({ name, type, displayName, clientId, callbackUrl }) => [
         name,
         type,
@@ -38,21 +36,18 @@ export function addProviderCommands(program: Command, cli: Cli): void {
     .description('remove a provider, so that users cannot log in with it')
     .argument('<name>', 'as satchel provider list shows it')
     .addHelpText('after', example('satchel provider remove google'))
-    .action(async (name, options) => {
-      const removed = await inSession(cli, options, (session) =>
-        session.run('provider.remove', { database: options.db, name }),
-      )
-      await print(cli, options, removed, `Logins with ${name} are no longer possible`)
-    })
+    .action((name, options) =>
+      tell(cli, 'provider.remove', { ...options, name }, () => {
+        return `Logins with ${name} are no longer possible`
+      }),
+    )
 
   withDatabase(provider.command('test'))
     .description('test whether a provider accepts the client id and secret')
     .argument('<name>', 'as satchel provider list shows it')
     .addHelpText('after', example('satchel provider test google'))
     .action(async (name, options) => {
-      const check = await inSession(cli, options, (session) =>
-        session.run('provider.test', { database: options.db, name }),
-      )
+      const check = await carryOut(cli, 'provider.test', { ...options, name })
       await print(cli, options, check, reportOf(name, check))
       if (check.client === 'accepted') return
       throw new SatchelError(
@@ -92,28 +87,16 @@ function addAddCommand(provider: Command, cli: Cli): void {
       ),
     )
     .action(async (type, options) => {
-      const { name = null, displayName = null, icon: iconUrl = null, scopes = null } = options
-      const upload = options.public ? undefined : await readSecret(cli, options.secretFile)
-      const input = {
-        database: options.db,
-        type,
-        name,
-        displayName,
-        iconUrl,
-        clientId: options.clientId,
-        scopes,
-        tenant: options.tenant ?? null,
-        teamId: options.teamId ?? null,
-        keyId: options.keyId ?? null,
-        issuer: options.issuer ?? null,
-        authorizationUrl: options.authorizationUrl ?? null,
-        tokenUrl: options.tokenUrl ?? null,
-        userInfoUrl: options.userInfoUrl ?? null,
-        trustsEmail: options.trustEmail ?? false,
-      }
-      const added = await inSession(cli, options, (session) =>
-        session.run('provider.add', input, { upload }),
-      )
+      const {
+        icon: iconUrl,
+        trustEmail: trustsEmail,
+        secretFile,
+        public: isPublic,
+        ...rest
+      } = options
+      const upload = isPublic ? undefined : await readSecret(cli, secretFile)
+      const input = { ...rest, type, iconUrl, trustsEmail }
+      const added = await carryOut(cli, 'provider.add', input, { streams: { upload } })
       const value = { ...added, created: isoTime(added.created) }
       await print(cli, options, value, nextSteps(options.db, added))
     })

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings'
 import type { OutputOf } from '../control/operations'
-import { type Cli, example, inSession, withDatabase } from './command'
+import { carryOut, type Cli, example, withDatabase } from './command'
 import { openInput } from './files'
 import { counted, print, showProgress } from './output'
 
@@ -14,12 +14,10 @@ export function addSchemaCommands(program: Command, cli: Cli): void {
     .option('--wait', 'wait until new indexes of existing objects are complete')
     .addHelpText('after', example('satchel schema push schema.json'))
     .action(async (file, options) => {
-      const { db: database, wait = false } = options
       const { bytes: upload } = openInput(cli, file)
       using progress = showProgress(cli, options, 'objects')
-      const pushed = await inSession(cli, options, (session) =>
-        session.run('schema.push', { database, wait }, { upload, progress: progress.update }),
-      )
+      const streams = { upload, progress: progress.update }
+      const pushed = await carryOut(cli, 'schema.push', options, { streams })
       progress[Symbol.dispose]()
       await print(cli, options, pushed, summary(pushed))
       remark(cli, options, pushed)
@@ -29,9 +27,7 @@ export function addSchemaCommands(program: Command, cli: Cli): void {
     .description('print the tables as a file that can be pushed; hidden ones are null')
     .addHelpText('after', example('satchel schema show > schema.json'))
     .action(async (options) => {
-      const shown = await inSession(cli, options, (session) =>
-        session.run('schema.show', { database: options.db }),
-      )
+      const shown = await carryOut(cli, 'schema.show', options)
       await print(cli, options, shown, JSON.stringify(shown.schema, undefined, 2))
       remark(cli, options, shown)
     })

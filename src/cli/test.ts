@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import type { OperationName, OutputOf } from '../control/operations'
+import type { OutputOf } from '../control/operations'
 import { EXPLAINED } from '../domain/object/explain'
-import { IDP_FAILURES } from '../host/test-mode'
+import { IDP_FAILURES, type IdpPerson } from '../host/test-mode'
 import { parseSender } from '../mail/message'
-import { type Cli, example, type FolderOptions, inSession, number, withDatabase } from './command'
-import { isoTime, print } from './output'
+import { type Cli, example, number, tell, withDatabase } from './command'
+import { isoTime } from './output'
 import { table } from './table'
 
 /** `satchel test …`: the addresses for tests as commands (docs/testing.md). */
@@ -42,24 +42,26 @@ export function addTestCommands(program: Command, cli: Cli): void {
 
   withDatabase(test.command('snapshot'))
     .description('keep the database as it is, and print the id of the snapshot')
-    .action((options) => run(cli, options, 'test.snapshot', {}, ({ id }) => id))
+    .action((options) => tell(cli, 'test.snapshot', options, ({ id }) => id))
 
   withDatabase(test.command('restore <id>'))
     .description('return to a snapshot')
-    .action((id, options) => run(cli, options, 'test.restore', { id }, () => `Restored ${id}`))
+    .action((id, options) => tell(cli, 'test.restore', { ...options, id }, () => `Restored ${id}`))
 
   withDatabase(test.command('forget <id>'))
     .description('delete a snapshot')
-    .action((id, options) => run(cli, options, 'test.forget', { id }, () => `Deleted ${id}`))
+    .action((id, options) => tell(cli, 'test.forget', { ...options, id }, () => `Deleted ${id}`))
 
   withDatabase(test.command('fork <id>'))
     .description('make a database of a snapshot, and print its address')
-    .action((id, options) => run(cli, options, 'test.fork', { id }, ({ name, url }) => url ?? name))
+    .action((id, options) =>
+      tell(cli, 'test.fork', { ...options, id }, ({ name, url }) => url ?? name),
+    )
 
   withDatabase(test.command('reset'))
     .description('keep schema, clients and settings, empty the rest and apply the seed again')
     .action((options) =>
-      run(cli, options, 'test.reset', {}, () => `The database ${options.db} is as at its start`),
+      tell(cli, 'test.reset', options, () => `The database ${options.db} is as at its start`),
     )
 
   withDatabase(test.command('mail'))
@@ -67,33 +69,29 @@ export function addTestCommands(program: Command, cli: Cli): void {
     .option('--to <address>', 'only mails to this address')
     .option('--after <id>', 'only mails that came after this one')
     .option('--wait <time>', 'wait for a mail, such as 5s')
-    .action((options) => {
-      const { to = null, after = null, wait } = options
-      const input = { to, after, wait: (wait ?? null) as never }
-      return run(cli, options, 'test.mail', input, ({ mails }) =>
+    .action((options) =>
+      // As text: the operation reads it.
+      tell(cli, 'test.mail', { ...options, wait: options.wait as never }, ({ mails }) =>
         mails.map((mail) => `To ${mail.to}: ${mail.subject}\n\n${mail.text}`).join('\n'),
-      )
-    })
+      ),
+    )
 
   withDatabase(test.command('login <email>'))
     .description('log a user in, and print the access token')
     .option('--name <name>', 'the name of the user')
     .option('--page <url>', 'print the address with which this page is logged in instead')
-    .action((email, options) => {
-      const { name = null, page = null } = options
-      const input = { email, name, page, publicKey: null }
-      return run(
+    .action((email, options) =>
+      tell(
         cli,
-        options,
         'test.login',
-        input,
+        { ...options, email },
         ({ url, accessToken }) => url ?? accessToken,
         (tokens) => ({
           ...tokens,
           accessTokenExpiration: isoTime(tokens.accessTokenExpiration),
         }),
-      )
-    })
+      ),
+    )
 
   withDatabase(test.command('clock'))
     .description('read or move the clock of the database')
@@ -102,9 +100,8 @@ export function addTestCommands(program: Command, cli: Cli): void {
     .addOption(new Option('--freeze', 'stop it').conflicts('run'))
     .option('--run', 'let it run on')
     .action((options) => {
-      const { advance = null, set = null } = options
-      const freeze = options.freeze === true ? true : options.run === true ? false : null
-      return run(cli, options, 'test.clock', { advance, set, freeze }, ({ now, frozen }) =>
+      const freeze = options.freeze ?? (options.run && false)
+      return tell(cli, 'test.clock', { ...options, freeze }, ({ now, frozen }) =>
         frozen ? `${now} (stopped)` : now,
       )
     })
@@ -121,7 +118,7 @@ export function addTestCommands(program: Command, cli: Cli): void {
       example("satchel test idp 'Alice <alice@example.com>' eve@example.com=denied --data FOLDER"),
     )
     .action((people, options) =>
-      run(cli, options, 'test.idp', { people: people ?? null }, ({ provider, issuer }) => {
+      tell(cli, 'test.idp', { ...options, people }, ({ provider, issuer }) => {
         return `${provider}   ${issuer}`
       }),
     )
@@ -131,9 +128,8 @@ export function addTestCommands(program: Command, cli: Cli): void {
     .requiredOption('--redirect-uri <url>', 'the page of the application')
     .option('--provider <name>', 'the name of the provider (default: test)')
     .action((as, options) => {
-      const { redirectUri: redirect_uri, provider = null } = options
-      const input = { as, provider, redirect_uri }
-      return run(cli, options, 'test.idp-login', input, ({ url }) => url)
+      const { redirectUri: redirect_uri, ...rest } = options
+      return tell(cli, 'test.idp-login', { ...rest, as, redirect_uri }, ({ url }) => url)
     })
 
   withDatabase(test.command('fault'))
@@ -144,34 +140,26 @@ export function addTestCommands(program: Command, cli: Cli): void {
     .option('--lose-replies', 'all are executed, and connections break before the answer')
     .option('--none', 'nothing fails')
     .action((options) => {
-      const { latency, errorRate, offline, loseReplies, none } = options
-      const input = {
-        latency: latency ?? (none ? '0ms' : null),
-        errorRate: errorRate ?? (none ? 0 : null),
-        offline: offline ?? (none ? false : null),
-        loseReplies: loseReplies ?? (none ? false : null),
-      }
+      const { none, ...faults } = options
+      const input = none
+        ? { latency: '0ms', errorRate: 0, offline: false, loseReplies: false, ...faults }
+        : faults
       const valueOf = ({ latency: latencyMs, ...fault }: OutputOf<'test.fault'>) => {
         return { latencyMs, ...fault }
       }
       const textOf = (fault: OutputOf<'test.fault'>) => JSON.stringify(valueOf(fault))
-      return run(cli, options, 'test.fault', input, textOf, valueOf)
+      return tell(cli, 'test.fault', input, textOf, valueOf)
     })
 }
 
 const EXEC_HELP = `
 The command finds the backend by variables of its environment: SATCHEL_TEST_URL (the address of the database), SATCHEL_TEST_TOKEN (for the addresses for tests), SATCHEL_TEST_CLIENT_ID and SATCHEL_TEST_CLIENT_SECRET (a client with all scopes) and SATCHEL_TEST_FOLDER (for --data). Signals go to the command; 127 says that it was not found.`
 
-interface Person {
-  readonly email: string
-  readonly name: string | null
-  readonly failure: string | null
-}
-
 /** `Eve <eve@example.com>=denied`; name and failure may be absent. Throws `InvalidArgumentError`. */
-function addPerson(text: string, others: readonly Person[] = []): readonly Person[] {
+function addPerson(text: string, others: readonly IdpPerson[] = []): readonly IdpPerson[] {
   const end = text.indexOf('=', text.lastIndexOf('@'))
-  const failure = end === -1 ? null : text.slice(end + 1)
+  // The operation refuses other failures.
+  const failure = end === -1 ? null : (text.slice(end + 1) as IdpPerson['failure'])
   try {
     const { name, address } = parseSender(end === -1 ? text : text.slice(0, end))
     return [...others, { email: address, name: name || null, failure }]
@@ -200,13 +188,9 @@ export function addExplainCommand(program: Command, cli: Cli): void {
       'after',
       example('satchel explain --as bob@example.com --do delete --table todoItems --key milk'),
     )
-    .action((options) => {
-      const { as, do: act, table, key = null, realm = null, property = null } = options
-      const input = { as, do: act, table, key, realm, property }
-      return run(cli, options, 'explain', input, (found) =>
-        describe(found, cli.terminal.outputWidth),
-      )
-    })
+    .action((options) =>
+      tell(cli, 'explain', options, (found) => describe(found, cli.terminal.outputWidth)),
+    )
 }
 
 function describe(
@@ -229,26 +213,4 @@ function describe(
     ...(realm === null ? [] : [`Realm       ${realm.realmId}, ${realm.kind}`]),
     ...(rows.length === 0 ? [] : [table(['row', 'state', 'role', 'permissions'], rows, width)]),
   ].join('\n')
-}
-
-interface Options extends FolderOptions {
-  readonly db: string
-  readonly json?: true | undefined
-}
-
-/**
- * Runs an operation on the database that the options name, and prints its result: `describe` makes
- * text of it, `valueOf` the value for JSON.
- */
-async function run<Name extends OperationName>(
-  cli: Cli,
-  options: Options,
-  name: Name,
-  input: object,
-  describe: (output: OutputOf<Name>) => string,
-  valueOf: (output: OutputOf<Name>) => object = (output) => output as object,
-): Promise<void> {
-  const given = { ...input, database: options.db } as never
-  const output = await inSession(cli, options, (session) => session.run(name, given))
-  await print(cli, options, valueOf(output), describe(output))
 }

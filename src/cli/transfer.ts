@@ -5,7 +5,7 @@ import type { OutputOf } from '../control/operations'
 import type { ExportFormat } from '../domain/transfer/export'
 import { describePlace, FOLLOWING } from '../domain/transfer/import-place'
 import type { Session } from '../control/session'
-import { type Cli, example, inSession, Interruption, withDatabase } from './command'
+import { carryOut, type Cli, example, inSession, Interruption, withDatabase } from './command'
 import { openInput, writeWhole } from './files'
 import { type ListedJob, shareOf } from './job'
 import { counted, note, print, showProgress } from './output'
@@ -203,7 +203,6 @@ export function addExportCommand(program: Command, cli: Cli): void {
       ),
     )
     .action(async (file, options) => {
-      const { db: database, table = null, realm = null } = options
       const format = options.format ?? formatOf(file)
       const { terminal } = cli
       if (file === undefined && format === 'zip' && terminal.isOutputTerminal) {
@@ -212,14 +211,10 @@ export function addExportCommand(program: Command, cli: Cli): void {
         )
       }
       using progress = showProgress(cli, options, format === 'zip' ? 'parts' : 'objects')
-      const run = (download: (bytes: Uint8Array) => Promise<void>) =>
-        inSession(cli, options, (session) =>
-          session.run(
-            'export',
-            { database, format, table, realm },
-            { download, progress: progress.update },
-          ),
-        )
+      const run = (download: (bytes: Uint8Array) => Promise<void>) => {
+        const streams = { download, progress: progress.update }
+        return carryOut(cli, 'export', { ...options, format }, { streams })
+      }
       if (file === undefined) {
         const exported = await run((bytes) => terminal.write(bytes))
         progress[Symbol.dispose]()
@@ -240,11 +235,10 @@ export async function exportTo(
   cli: Cli,
   file: string,
   format: ExportFormat,
-  { data, db: database }: { readonly data: string; readonly db: string },
+  options: { readonly data: string; readonly db: string },
 ): Promise<string> {
-  const input = { database, format, table: null, realm: null }
   const exported = await writeWhole(file, (download) =>
-    inSession(cli, { data }, (session) => session.run('export', input, { download })),
+    carryOut(cli, 'export', { ...options, format }, { streams: { download } }),
   )
   requireUndamaged(exported)
   return `${exportSummary(exported)} to ${file}${rest(exported)}`

@@ -10,7 +10,16 @@ import { USER_ORDERS, USER_TYPES } from '../domain/store/users'
 import type { UserJson, UserListJson } from '../domain/user/list'
 import { MAX_USERS } from '../domain/user/query'
 import { DAY, timeOfText } from '../domain/value/time'
-import { type Cli, example, type FolderOptions, inSession, whole, withDatabase } from './command'
+import {
+  carryOut,
+  type Cli,
+  example,
+  type FolderOptions,
+  inSession,
+  tell,
+  whole,
+  withDatabase,
+} from './command'
 import { minute, print } from './output'
 import { oneLine, table } from './table'
 import { isRecord } from '../domain/value/value'
@@ -67,12 +76,7 @@ export function addUserCommands(program: Command, cli: Cli): void {
     .description('show one user')
     .argument('<id>', 'the user id, usually an e-mail address')
     .addHelpText('after', example('satchel user show alice@example.com'))
-    .action(async (id, options) => {
-      const shown = await inSession(cli, options, (session) =>
-        session.run('user.show', { database: options.db, id }),
-      )
-      await print(cli, options, shown, describeUser(shown))
-    })
+    .action((id, options) => tell(cli, 'user.show', { ...options, id }, describeUser))
 
   withFields(withDatabase(user.command('add')))
     .description('create a user')
@@ -127,12 +131,8 @@ export function addUserCommands(program: Command, cli: Cli): void {
     .addHelpText('after', example('satchel user delete alice@example.com --yes'))
     .action(async (id, options) => {
       if (!options.yes) await confirm(cli, id)
-      const deleted = await inSession(
-        cli,
-        options,
-        (session) => session.run('user.delete', { database: options.db, id }),
-        { isDestructive: true },
-      )
+      const careful = { isDestructive: true }
+      const deleted = await carryOut(cli, 'user.delete', { ...options, id }, careful)
       await print(cli, options, { userId: deleted.id }, `The user ${deleted.id} is deleted`)
     })
 }
@@ -183,14 +183,13 @@ interface WriteOptions extends FolderOptions {
 }
 
 /** Writes one user, with these properties besides the options, and shows the result. */
-async function write(
+function write(
   cli: Cli,
-  options: WriteOptions,
+  { type, name: displayName, validUntil, evalDays, properties, ...options }: WriteOptions,
   userId: string,
   given: object,
   isNew = false,
 ): Promise<void> {
-  const { db: database, type, name, email, validUntil, evalDays, properties } = options
   const user = {
     userId,
     ...given,
@@ -199,16 +198,8 @@ async function write(
     ...(evalDays === undefined ? {} : { evalDaysLeft: evalDays }),
     ...(properties === undefined ? {} : { data: properties }),
   }
-  const written = await inSession(cli, options, (session) =>
-    session.run('user.write', {
-      database,
-      user: JSON.stringify(user),
-      isNew,
-      displayName: name ?? null,
-      email: email ?? null,
-    }),
-  )
-  await print(cli, options, written, describeUser(written))
+  const input = { ...options, user: JSON.stringify(user), isNew, displayName }
+  return tell(cli, 'user.write', input, describeUser)
 }
 
 async function confirm({ terminal }: Cli, id: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings'
 import { SatchelError } from '../domain/value/error'
 import type { OutputOf } from '../control/operations'
-import { type Cli, example, inSession, withDatabase } from './command'
+import { carryOut, type Cli, example, withDatabase } from './command'
 import { counted, print, showProgress } from './output'
 import { table } from './table'
 
@@ -19,19 +19,17 @@ export function addVerifyCommand(program: Command, cli: Cli): void {
     )
     .addHelpText('after', example('satchel verify', 'satchel verify --accept'))
     .action(async (options) => {
-      const { db: database, accept = false } = options
       using progress = showProgress(cli, options, 'rows')
-      const found = await inSession(cli, options, (session) =>
-        session.run('verify', { database, accept }, { progress: progress.update }),
-      )
+      const streams = { progress: progress.update }
+      const found = await carryOut(cli, 'verify', options, { streams })
       progress[Symbol.dispose]()
       await print(cli, options, found, describe(found, cli.terminal.outputWidth))
       if (found.found === 0) return
       throw new SatchelError(
         'DAMAGED',
-        accept
+        options.accept
           ? `${counted(found.found, 'problem')} cannot be accepted: replace or delete these rows, or restore a backup`
-          : `The database ${database} has ${counted(found.found, 'problem')}: replace or delete these rows, restore a backup, or accept changes that were made by hand with satchel verify --accept`,
+          : `The database ${options.db} has ${counted(found.found, 'problem')}: replace or delete these rows, restore a backup, or accept changes that were made by hand with satchel verify --accept`,
       )
     })
 }
