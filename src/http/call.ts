@@ -1,7 +1,7 @@
 import type { ErrorCode, SatchelError } from '../domain/value/error'
 import { decodePercent } from '../domain/value/percent'
 import type { Quota } from '../limits/counter'
-import type { SocketOwner } from '../sync/session'
+import type { SocketOwner } from '../sync/socket'
 import type { Room } from './body/unsent'
 
 /** One HTTP request while it is handled. */

@@ -3,7 +3,7 @@ import { findPublicAddress } from '../domain/database/public-address'
 import type { ReadTx } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import type { Host } from '../host/host'
-import type { Page } from '../sync/session'
+import type { Page } from '../sync/socket'
 import { answer } from './answer'
 import type { Call } from './call'
 

@@ -1,6 +1,6 @@
 import type { Server } from 'bun'
 import { isDatabaseName } from '../domain/value/database-name'
-import type { SocketOwner } from '../sync/session'
+import type { SocketOwner } from '../sync/socket'
 import { isIPv4, isIPv6, networkOf, type Networks } from '../net/networks'
 import { pathStart, queryOf, readAddress, type Segments } from './address'
 import { errorAnswer, publicError } from './answer'

@@ -3,11 +3,13 @@ import type { Change, ChunkSize } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
 import type { Commit, ReadTx } from '../domain/store/store'
 import { changeMessage } from '../domain/sync/message'
-import { placeRevision } from '../domain/sync/revision'
 import { withoutText } from '../domain/sync/text'
 import { isPersonal, visibilityOf, wasOwn } from '../domain/sync/visible'
+import { mentionsBlobs } from '../domain/value/blob'
+import type { Declared } from './copy'
 import { createCollector } from './garbage'
-import type { Session } from './session'
+import type { Sight } from './sight'
+import type { Caller, SocketClient } from './socket'
 import { createTouches, type Range } from './touches'
 
 /** The changes of a database for its sockets: recent ones are encoded once for all of them. */
@@ -15,13 +17,24 @@ export interface Feed {
   hear(commit: Commit): void
   /** Forgets everything: commits may have been missed. */
   restart(): void
+  /** Commits are heard from this revision on, unless they were before. */
+  start(revision: number): void
   /**
-   * The changes that the client of a session lacks up to `upTo`, the revision of `tx`, as the `changes`
-   * of a message; undefined when it has to pull (protocol.md §5.4).
+   * The changes after `base` up to `upTo`, the revision of `tx`, as the `changes` of a message; undefined
+   * when the client has to pull them: a message may not have them, or they are damaged (protocol.md §5.4).
    */
-  changesFor(tx: ReadTx, session: Session, upTo: number): string | undefined
+  changesFor(tx: ReadTx, reader: Reader, base: number, upTo: number): string | undefined
   /** All sessions are up to date: frees the last text. */
   rest(): void
+}
+
+/** The client that changes are for. */
+export interface Reader {
+  /** Undefined: it gets nothing. */
+  readonly caller: Caller | undefined
+  readonly sight: Sight
+  readonly client: SocketClient
+  readonly declared: Declared
 }
 
 /** The changes of one table, encoded: `{table, muts}` as JSON. */
@@ -39,6 +52,8 @@ interface Fragment {
 
 /** The most rows and characters of changes in a message: with more, a pull serves better. */
 const MESSAGE: ChunkSize = { rows: 5_000, bytes: 1024 * 1024 }
+/** The characters of a message in which values of `Y.Doc` properties are looked for. */
+const MAX_SEARCHED = 64 * 1024
 
 /** How many characters of encoded changes are kept: those of the newest ranges are asked for again. */
 const KEPT = 4 * MESSAGE.bytes
@@ -57,12 +72,12 @@ export function createFeed(): Feed {
 
   function partsFor(
     tx: ReadTx,
-    session: Session,
+    reader: Reader,
     base: number,
     upTo: number,
   ): readonly Part[] | undefined {
-    const { realms, invited } = session.sight
-    if (!touches.reaches(base)) return ownParts(tx, session, [...realms, ...invited], base, upTo)
+    const { realms, invited } = reader.sight
+    if (!touches.reaches(base)) return ownParts(tx, reader, [...realms, ...invited], base, upTo)
     const own = invited.filter((realm) => touches.after(realm, base) !== undefined)
     const parts: Part[] = []
     for (const realm of realms) {
@@ -74,7 +89,7 @@ export function createFeed(): Feed {
       else parts.push(...fragment.parts)
     }
     if (own.length === 0) return parts
-    const rest = ownParts(tx, session, own, base, upTo)
+    const rest = ownParts(tx, reader, own, base, upTo)
     return rest && [...parts, ...rest]
   }
 
@@ -91,17 +106,14 @@ export function createFeed(): Feed {
       isKnown = false
       fragments.clear()
     },
-    changesFor(tx, session, upTo) {
-      if (!isKnown) touches = createTouches(upTo)
+    start(revision) {
+      if (!isKnown) touches = createTouches(revision)
       isKnown = true
-      const base = placed(tx, session, upTo)
-      if (base === null) return undefined
-      if (!session.isVerified) verify(tx, session, base)
-      if (session.isStuck || session.hash !== session.sight.hash) return undefined
-      if (base === upTo) return ''
-      const parts = partsFor(tx, session, base, upTo)
+    },
+    changesFor(tx, reader, base, upTo) {
+      const parts = partsFor(tx, reader, base, upTo)
       if (parts === undefined || sizeOf(parts) > MESSAGE.bytes) return undefined
-      const { tables } = session
+      const { tables } = reader.declared
       const own = tables === undefined ? parts : parts.filter(({ table }) => tables.has(table))
       const isSame =
         own.length === last.parts.length && own.every((part, at) => part === last.parts[at])
@@ -109,34 +121,25 @@ export function createFeed(): Feed {
         last = { parts: own, text: join(own) }
         collect(last.text.length)
       }
-      return last.text
+      return isBeyond(reader, last.text) ? undefined : last.text
     },
     rest: () => void (last = NOTHING),
   }
 }
 
-/** The number of the revision that the client has; null when nothing can be counted from it. */
-function placed(tx: ReadTx, { base }: Session, upTo: number): number | null {
-  if (base === undefined) return null
-  base.revision ??= placeRevision(tx.runs.list(), upTo, base.text) ?? null
-  return base.revision === null || base.revision < tx.runs.oldest() ? null : base.revision
-}
-
-/** Finds realms that were deleted and made again after the base: changes cannot correct their copies. */
-function verify(tx: ReadTx, session: Session, base: number): void {
-  const { realms, invited } = session.sight
-  session.isVerified = true
-  for (const ref of [...realms, ...invited]) {
-    if (tx.realms.bornAt(ref) <= base) continue
-    const realm = tx.realms.findByRef(ref)
-    if (realm !== undefined && tx.realms.isRetired(realm.id)) session.isStuck = true
-  }
+/**
+ * True for changes with blobs whose client gets their bytes from an answer to a pull, and for long ones
+ * in which text would have to be found: answers are made in short steps.
+ */
+function isBeyond({ client, declared }: Reader, changes: string): boolean {
+  if (declared.texts !== '' && changes.length > MAX_SEARCHED) return true
+  return !client.knowsBlobRefs && mentionsBlobs(changes)
 }
 
 /** Changes in realms of which the user may not see everything, or from long ago. */
 function ownParts(
   tx: ReadTx,
-  { caller, sight }: Session,
+  { caller, sight }: Reader,
   realms: readonly RealmRef[],
   base: number,
   upTo: number,

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/value/error'
 import { FIXED_LIMITS } from '../domain/value/fixed-limits'
-import { MINUTE } from '../domain/value/time'
+import { MINUTE, SECOND } from '../domain/value/time'
 import { createCounter } from '../limits/counter'
 
 /**
@@ -21,16 +21,26 @@ export interface Visitor {
   readonly network: string
 }
 
+type Frame = string | Uint8Array
+
 /** What the gate is told of one socket. */
 export interface Ticket {
   opened(): void
-  /** A frame was dropped, which counts `weight` times. True when the socket has to be closed. */
-  dropped(weight: number): boolean
+  /** False when the socket has sent too much lately: the frame has to be dropped. */
+  admits(frame: Frame): boolean
+  /** A frame was dropped. True when the socket has to be closed. */
+  dropped(frame: Frame): boolean
   /** `isTooLarge`: because of a frame beyond the limit. */
   closed(isTooLarge: boolean): void
 }
 
 const { networkFrames, userFrames, anonymousSockets } = FIXED_LIMITS
+
+/** How many messages a socket may send at once, and for how long: a real one sends one per second. */
+const MAX_BURST = 60
+const MESSAGES_PER_SECOND = 10
+/** A frame counts once more for each of these, in characters or bytes. */
+const FRAME_UNIT = 64 * 1024
 
 /** `clock` must not go back. */
 export function createGate(clock: Clock): Gate {
@@ -56,10 +66,21 @@ export function createGate(clock: Clock): Gate {
         const sentence = `${anonymousSockets.most} live connections of this network are open without a token`
         throw tooMany(sentence, MINUTE)
       }
+      let allowance = MAX_BURST
+      let countedAt = 0
       return {
         opened: () => count(1),
-        dropped(weight) {
-          for (let spent = 1; spent < weight; spent += 1) drops.spend(key)
+        admits(frame) {
+          const now = clock.now()
+          const earned = (Math.max(0, now - countedAt) / SECOND) * MESSAGES_PER_SECOND
+          allowance = Math.min(MAX_BURST, allowance + earned)
+          countedAt = now
+          if (allowance < weightOf(frame)) return false
+          allowance -= weightOf(frame)
+          return true
+        },
+        dropped(frame) {
+          for (let spent = 1; spent < weightOf(frame); spent += 1) drops.spend(key)
           return drops.spend(key).isOver
         },
         closed(isTooLarge) {
@@ -69,6 +90,10 @@ export function createGate(clock: Clock): Gate {
       }
     },
   }
+}
+
+function weightOf(frame: Frame): number {
+  return 1 + Math.floor(frame.length / FRAME_UNIT)
 }
 
 function tooMany(sentence: string, wait: number): SatchelError {

@@ -6,7 +6,8 @@ import type { Host } from '../host/host'
 import type { Hosts } from '../host/hosts'
 import { createGate } from './gate'
 import { type Answering, createHub, type Hub } from './hub'
-import type { SocketClient, SocketOwner } from './session'
+import type { LiveSession, Observer } from './observer'
+import type { SocketClient, SocketOwner } from './socket'
 
 /** The live connections of a server (protocol.md §5). Disposing it forgets them. */
 export interface Live extends Disposable {
@@ -18,6 +19,10 @@ export interface Live extends Disposable {
   connect(host: Host, client: SocketClient, actor: Actor | undefined, network: string): SocketOwner
   /** Called before a request of a client is executed; `subject` is null for an anonymous one. */
   answering(host: Host, identity: string, subject: string | null): Answering
+  /** The sockets of the database that are open. */
+  sessions(host: Host): Iterable<LiveSession>
+  /** `observer` hears what becomes of commits at the sockets, instead of another one, until this is disposed. */
+  observe(host: Host, observer: Observer): Disposable
 }
 
 export interface LiveOptions {
@@ -79,6 +84,12 @@ export function createLive({ hosts, clock, report }: LiveOptions): Live {
       return hub.connect(client, actor && callerOf(actor, hub.now()), ticket)
     },
     answering: (host, identity, subject) => hubOf(host).answering(identity, subject),
+    sessions: (host) => hubOf(host).sessions,
+    observe(host, observer) {
+      const hub = hubOf(host)
+      hub.observe(observer)
+      return { [Symbol.dispose]: () => hub.observe(undefined) }
+    },
     [Symbol.dispose]: () => clearInterval(timer),
   }
 }

@@ -15,12 +15,7 @@ export interface Pages {
   resume(): void
 }
 
-export interface PagesParts {
-  readonly mute: (session: Session, reason: string) => void
-  readonly report: (error: unknown) => void
-}
-
-export function createPages({ mute, report }: PagesParts): Pages {
+export function createPages(report: (error: unknown) => void): Pages {
   const byOrigin = new Map<string, Set<Session>>()
   let areDue = false
   let areLater = false
@@ -54,11 +49,11 @@ export function createPages({ mute, report }: PagesParts): Pages {
         if (page === undefined) continue
         try {
           if (page.isAllowed(tx)) continue
-          for (const session of pages) if (!session.isMuted) mute(session, page.refusal)
+          for (const session of pages) if (session.phase !== 'muted') session.mute(page.refusal)
         } catch (error) {
           report(error)
           // They are looked at again before they hear anything.
-          for (const session of pages) session.isStale = true
+          for (const session of pages) session.doubt()
         }
       }
     },

@@ -1,119 +1,86 @@
-import type { Actor } from '../domain/access/actor'
+import { findStanding } from '../domain/access/actor'
 import type { ReadTx } from '../domain/store/store'
-import { SECOND } from '../domain/value/time'
+import { formatRevision } from '../domain/sync/revision'
+import { visibilityOf } from '../domain/sync/visible'
+import { DAY, MINUTE, SECOND } from '../domain/value/time'
+import { type Base, Copy, type Declared } from './copy'
+import type { Feed, Reader } from './feed'
 import type { Ticket } from './gate'
-import { BLIND, type Sight } from './sight'
+import {
+  errorMessage,
+  type Fields,
+  PONG,
+  readMessage,
+  realmsChanged,
+  TOKEN_EXPIRED,
+} from './messages'
+import type { Delivery, LiveSession, SessionState } from './observer'
+import type { Outbox } from './outbox'
+import type { Phase } from './phase'
+import { BLIND, lostSome, noticesOf, type Sight, sightOf } from './sight'
+import type { Caller, Socket, SocketClient, SocketOwner } from './socket'
 
-/** A connected WebSocket: `send` gives -1 when the text waits in memory, and 0 when it was dropped. */
-export interface Socket {
-  send(text: string): number
-  close(): void
-  /** Closes it at once: what it has sent meanwhile is not read. */
-  terminate(): void
-}
+/** A message of a client, by its `type` (protocol.md §5.3). Other kinds are ignored, as clients ignore ours. */
+const KINDS: ReadonlyMap<unknown, (session: Session, message: Fields) => void> = new Map([
+  ['ready', (session, { rev, realmSetHash }) => session.ready(rev, realmSetHash)],
+  ['ping', (session) => session.ping()],
+] satisfies [string, (session: Session, message: Fields) => void][])
 
-/** The owner of a socket, told of its events. */
-export interface SocketOwner {
-  opened(socket: Socket): void
-  /** A text, or the bytes of a binary frame. */
-  received(message: string | Uint8Array): void
-  /** The texts that waited were sent. */
-  drained(): void
-  /** `isTooLarge`: because of a frame beyond the limit. */
-  closed(isTooLarge?: boolean): void
-}
-
-/** A revision as the client named it, or as it was sent to it. */
-export interface Base {
-  readonly text: string
-  /** Null when it is not a revision of this database; undefined while it was not looked up. */
-  revision: number | null | undefined
-}
-
-/** The part of a hub that its sessions call. */
+/** The fan-out of a database, as its sessions use it. */
 export interface SessionHub {
+  readonly feed: Feed
+  readonly outbox: Outbox
+  /** ms; never goes back. */
   now(): number
   joined(session: Session): void
   left(session: Session): void
-  /** It has something to look at. */
+  /** The session has something to look at. */
   serve(session: Session): void
+  /** From now on the session hears of changes in the realms of its sight instead of those of `before`. */
+  moved(session: Session, before: Sight): void
+  /** True while a request of its client is being answered. */
+  isHeld(session: Session): boolean
+  /** True while no more clients are to pull. */
+  isCrowded(): boolean
+  /** Serves the session when fewer clients pull. */
+  postpone(session: Session): void
+  /** The client will pull because it lacks more than a message may have. */
+  pulls(): void
+  delivered(session: Session, delivery: Delivery, revision: number): void
 }
 
-/** The web page behind a session. */
-export interface Page {
-  readonly origin: string
-  /** False when pages of this origin may not use the database any more. */
-  isAllowed(tx: ReadTx): boolean
-  /** Says so to its developer. */
-  readonly refusal: string
-}
+/** A client that did not come into step is told again after this time, ms. */
+export const TELL_EVERY_MS = MINUTE
+/** A client that hears nothing for this long gets the newest revision, before its own is forgotten. */
+const MAX_AGE_MS = DAY
 
-/** The local database that opened a socket. */
-export interface SocketClient {
-  readonly identity: string
-  /** False for add-ons before 4.4: changes with blobs come to them in answers only. */
-  readonly knowsBlobRefs: boolean
-  /** Absent for a program. */
-  readonly page?: Page | undefined
-}
-
-/** The user behind a session, and when the token ends by the clock of the hub, ms. */
-export interface Caller {
-  readonly actor: Actor
-  readonly ends: number
-  /** How far the clock of the token is ahead of that of the hub, ms. */
-  readonly lead: number
-}
-
-/**
- * One socket of a client (protocol.md §5). Its state says what the client has and whether it waits for
- * a message; the hub decides what it gets. The server does not close a socket, because its client would
- * connect again at once: when its user may not listen any more, it is muted. Only a restore closes sockets.
- */
-export class Session implements SocketOwner {
-  /** What the client has; undefined before its first `ready`. */
-  base: Base | undefined = undefined
-  /** True when `base` is what this socket named, false when it is an answer to its client. */
-  isNamed = false
-  /** When `base` changed, ms. */
-  since = 0
-  /** The realms that the client knows, by their hash. */
-  hash = ''
-  /** The client waits for the next message. */
-  isReady = false
-  isMuted = false
-  /** The message that says why it is muted. */
-  #farewell = TOKEN_EXPIRED
-  /** When its token ends, or the key of the client behind it, ms. */
-  ends: number
-  /** Messages wait in memory for a slow reader: no more are made until they are sent. */
-  isFull = false
-  /** The memberships or the rights of its user may have changed. */
-  isStale = true
-  sight: Sight = BLIND
-  /** What it saw when the client was in step, if that was another set of realms. */
-  former: Sight | undefined = undefined
-  /** The tables that the client declares; undefined: unknown, it gets all. */
-  tables: ReadonlySet<string> | undefined = undefined
-  /** Its `Y.Doc` properties (`readTexts`); empty: none that are known. */
-  texts = ''
-  /** When it was told to pull, or that its token ended, ms; 0: not since its state changed. */
-  told = 0
-  /** The base of the last message, if the client itself had named it. */
-  sentFrom: string | undefined = undefined
-  /** The client named the same base after a message: it could not apply that. */
-  isStuck = false
-  /** The base of its first `ready` is older than none of its realms. */
-  isVerified = false
-  /** It gets the newest revision, even if nothing changed for it. */
-  isAging = false
+/** One socket of a client (protocol.md §5): what the client has, and what it gets next. */
+export class Session implements SocketOwner, Reader, LiveSession {
   readonly #hub: SessionHub
   readonly #ticket: Ticket
-  /** When a text of it was dropped last, ms; 0: not since its client was told to pull. */
-  #droppedAt = 0
   #socket: Socket | undefined = undefined
-  #allowance = BURST
-  #counted = 0
+  #phase: Phase = 'connecting'
+  /** When its token ends, or the key of the client behind it, ms. */
+  #ends: number
+  #farewell = TOKEN_EXPIRED
+  #notifiedAt = 0
+
+  readonly #copy = new Copy()
+  /** The client gets the newest revision, even if nothing changed for it. */
+  #isAging = false
+
+  /** The memberships or the rights of the user may have changed. */
+  #isDoubted = true
+  #sight: Sight = BLIND
+  /** What the user saw when the client was in step, if that was another set of realms. */
+  #former: Sight | undefined = undefined
+
+  /** Messages wait in memory for a slow reader: no more are made until they are sent. */
+  #isFull = false
+  /** The characters of the message that waits. */
+  #reserved = 0
+  /** When a text of the client was dropped last, ms; 0: not since it was told to pull. */
+  #droppedAt = 0
 
   /** Without a caller the token was not valid. */
   constructor(
@@ -124,40 +91,104 @@ export class Session implements SocketOwner {
   ) {
     this.#hub = hub
     this.#ticket = ticket
-    this.ends = caller?.ends ?? Infinity
+    this.#ends = caller?.ends ?? Infinity
+  }
+
+  get phase(): Phase {
+    return this.#phase
+  }
+
+  get sight(): Sight {
+    return this.#sight
+  }
+
+  get declared(): Declared {
+    return this.#copy.declared
+  }
+
+  describe(): SessionState {
+    return {
+      phase: this.#phase,
+      revision: this.#copy.base,
+      notifiedAt: this.#notifiedAt,
+      isFull: this.#isFull,
+    }
+  }
+
+  get isDoubted(): boolean {
+    return this.#isDoubted
+  }
+
+  /** Why the session does not hear of changes in realms that it does not see; undefined while that is unknown. */
+  get silence(): Delivery | undefined {
+    if (this.#phase === 'muted')
+      return this.#farewell === TOKEN_EXPIRED ? 'token-expired' : 'refused'
+    return this.#isDoubted ? undefined : 'not-a-member'
   }
 
   opened(socket: Socket): void {
     this.#socket = socket
+    this.#phase = 'working'
     this.#ticket.opened()
     this.#hub.joined(this)
-    if (this.caller === undefined) this.expire()
+    if (this.caller === undefined) this.mute()
   }
 
-  /** Excess texts and all binary frames are dropped unparsed: the server knows none of the latter. */
-  received(message: string | Uint8Array): void {
-    const weight = 1 + Math.floor(message.length / WEIGHED)
-    const isText = typeof message === 'string'
-    if (isText && this.#spend(weight)) {
-      this.#read(message)
+  /** Excess texts and all binary frames are dropped unparsed: no kind of message is binary. */
+  received(frame: string | Uint8Array): void {
+    const isText = typeof frame === 'string'
+    if (isText && this.#ticket.admits(frame)) {
+      const message = readMessage(frame)
+      if (message !== undefined) KINDS.get(message['type'])?.(this, message)
       return
     }
     if (isText) this.#droppedAt = this.#hub.now()
-    if (this.#ticket.dropped(weight)) this.#socket?.terminate()
+    if (this.#ticket.dropped(frame)) this.#socket?.terminate()
   }
 
-  #read(text: string): void {
-    if (text.length > LONGEST) return
-    const message = parse(text)
-    if (message?.['type'] === 'ready') this.#ready(message['rev'], message['realmSetHash'])
-    else if (message?.['type'] === 'ping' && !this.isFull) this.send(PONG)
+  drained(): void {
+    this.#isFull = false
+    this.#hub.serve(this)
   }
 
-  /** True once after texts were dropped and a second has passed: the client may wait for an answer. */
-  hasMissed(): boolean {
-    if (this.#droppedAt === 0 || this.#hub.now() - this.#droppedAt < SECOND) return false
-    this.#droppedAt = 0
-    return true
+  closed(isTooLarge = false): void {
+    this.#phase = 'closed'
+    this.#socket = undefined
+    this.#ticket.closed(isTooLarge)
+    this.#release()
+    this.#see(BLIND)
+    this.#hub.left(this)
+  }
+
+  /** Everything up to `rev` is stored: the client waits for the next message. */
+  ready(rev: unknown, hash: unknown): void {
+    if (this.#isOver || typeof rev !== 'string' || typeof hash !== 'string') return
+    if (this.#copy.named(rev, hash, this.#hub.now())) this.#cameForward()
+    this.#phase = 'waiting'
+    this.#hub.serve(this)
+  }
+
+  ping(): void {
+    if (!this.#isFull) this.#send(PONG)
+  }
+
+  /** The client was answered by HTTP: that is what it has from now on. */
+  answered(base: Base, hash: string, declared: Declared): void {
+    this.#copy.answered(base, hash, declared, this.#hub.now())
+    this.#cameForward()
+  }
+
+  /** The rights of the user are looked at again before anything is sent. */
+  doubt(): void {
+    this.#isDoubted = true
+  }
+
+  /** Sends one last message, with the reason or that the token has ended, and nothing after it. */
+  mute(reason?: string): void {
+    this.#phase = 'muted'
+    if (reason !== undefined) this.#farewell = errorMessage(reason)
+    this.#remind()
+    this.#see(BLIND)
   }
 
   /** Closes the socket: its client connects again. */
@@ -165,102 +196,185 @@ export class Session implements SocketOwner {
     this.#socket?.close()
   }
 
-  drained(): void {
-    this.isFull = false
-    this.#hub.serve(this)
+  /** Serving failed: the session is served again after a while. */
+  failed(): void {
+    this.#notifiedAt = this.#hub.now()
   }
 
-  closed(isTooLarge = false): void {
-    this.#socket = undefined
-    this.#ticket.closed(isTooLarge)
-    this.#hub.left(this)
+  /** Called once a second. True when the session has something to look at. */
+  tick(): boolean {
+    const now = this.#hub.now()
+    const isOverdue = now - this.#notifiedAt >= TELL_EVERY_MS
+    if (this.#phase === 'muted') {
+      if (isOverdue && !this.#isFull) this.#remind()
+      return false
+    }
+    if (this.#ends <= now) {
+      this.mute()
+      return false
+    }
+    // The client may wait for an answer to a text that was dropped.
+    if (this.#droppedAt !== 0 && now - this.#droppedAt >= SECOND) {
+      this.#droppedAt = 0
+      this.#notify([realmsChanged(this.#sight.hash)])
+      return false
+    }
+    return this.#phase === 'waiting' && this.#notifiedAt !== 0 && isOverdue
   }
 
-  /** False when the text was dropped: then the socket is full, or closed. */
-  send(text: string): boolean {
-    const sent = this.#socket?.send(text) ?? 0
-    this.isFull = sent <= 0
-    return sent !== 0
+  /** Called once an hour. True when the client needs the newest revision. */
+  age(): boolean {
+    if (this.#phase !== 'waiting' || !this.#copy.isOlderThan(this.#hub.now() - MAX_AGE_MS))
+      return false
+    this.#isAging = true
+    return true
   }
 
-  /** Mutes the socket and has the client refresh its token. */
-  expire(): void {
-    this.isMuted = true
-    this.remind()
+  /** Sends what the client lacks up to `upTo`, the revision of `tx`, if it waits for that (protocol.md §5.4). */
+  serve(tx: ReadTx, upTo: number): void {
+    if (this.#isFull) return
+    this.#release()
+    if (this.#isOver) return
+    this.#review(tx)
+    if (this.#phase === 'muted') return this.#report(this.silence ?? 'refused', upTo)
+    if (this.#phase !== 'waiting' || this.#hub.isHeld(this)) return
+    const changes = this.#changes(tx, upTo)
+    if (changes === undefined) return this.#tellToPull(tx, upTo)
+    this.#notifiedAt = 0
+    if (changes === '' && !this.#isAging) return this.#report('nothing', upTo)
+    this.#sendChanges(tx, changes, upTo)
   }
 
-  /** Mutes the socket for a reason that no token can change: the client closes it and waits for its user. */
-  fail(reason: string): void {
-    this.isMuted = true
-    this.#farewell = JSON.stringify({ type: 'error', error: reason })
-    this.remind()
+  /** Mutes the socket when its token has ended or its page may not listen, and learns what the user sees if that is in doubt. */
+  #review(tx: ReadTx): void {
+    if (!this.#stands(tx)) return this.mute()
+    if (!this.#isDoubted) return
+    // The origin may have been removed while the socket was opened.
+    const { page } = this.client
+    if (page?.isAllowed(tx) === false) return this.mute(page.refusal)
+    this.#isDoubted = false
+    this.#look(tx)
+  }
+
+  #stands(tx: ReadTx): boolean {
+    const bond = this.caller?.actor.bond
+    if (this.caller === undefined || bond === undefined) return true
+    const standing = findStanding(tx, bond.facts)
+    if (standing === undefined) return false
+    this.#ends = Math.min(this.caller.ends, standing.ends - this.caller.lead)
+    return this.#ends > this.#hub.now() && typeof standing.user?.deactivated !== 'number'
+  }
+
+  #look(tx: ReadTx): void {
+    if (this.caller === undefined) return
+    const { actor } = this.caller
+    const before = this.#sight
+    const sight = sightOf(visibilityOf(tx, actor))
+    if (actor.subject !== null) {
+      const client = tx.syncClients.find(actor.subject, this.client.identity)
+      if (client !== undefined) this.#copy.declared = this.#hub.outbox.declared(client)
+    }
+    this.#see(sight)
+    if (before.hash === sight.hash) {
+      // The same id is another realm now: the client has to fetch it anew.
+      if (lostSome(before, sight)) this.#copy.lostRealm()
+      return
+    }
+    if (before !== BLIND && this.#copy.isOf(before)) this.#former = before
+    this.#notifiedAt = 0
+  }
+
+  /** The changes that the client lacks; undefined when it has to pull. */
+  #changes(tx: ReadTx, upTo: number): string | undefined {
+    const base = this.#copy.revision(tx, this.#sight, upTo)
+    if (base === undefined || base === upTo) return base === undefined ? undefined : ''
+    return this.#hub.feed.changesFor(tx, this, base, upTo)
+  }
+
+  #sendChanges(tx: ReadTx, changes: string, upTo: number): void {
+    const { outbox } = this.#hub
+    const { base, hash, declared } = this.#copy
+    const run = tx.runs.list().at(-1)
+    if (run === undefined) return
+    const head = {
+      type: 'changes',
+      baseRev: base,
+      realmSetHash: hash,
+      newRev: formatRevision(run, upTo),
+    }
+    const wanted = declared.texts === '' ? changes : outbox.withoutTexts(changes, declared.texts)
+    const text = outbox.message(head, wanted)
+    if (!outbox.reserve(text.length)) return this.#tellToPull(tx, upTo)
+    this.#reserved = text.length
+    const wasSent = this.#send(text)
+    // A message that the socket has dropped does not wait.
+    if (!this.#isFull || !wasSent) this.#release()
+    this.#copy.sent()
+    this.#isAging = false
+    this.#handOver(wasSent)
+    if (wasSent) this.#report('sent', upTo)
+  }
+
+  /** Has the client pull: it is out of step with its realms, or lacks more than a message may have. */
+  #tellToPull(tx: ReadTx, upTo: number): void {
+    if (this.#notifiedAt !== 0 && this.#hub.now() - this.#notifiedAt < TELL_EVERY_MS) return
+    const former = this.#former
+    const sight = this.#sight
+    const isInStep = this.#copy.isOf(sight)
+    if (isInStep && this.#hub.isCrowded()) return this.#hub.postpone(this)
+    const isFormer = !isInStep && former !== undefined && this.#copy.isOf(former)
+    const notices = isFormer ? noticesOf(tx, former, sight) : undefined
+    if (isInStep) this.#hub.pulls()
+    this.#former = undefined
+    this.#notify(notices ?? [realmsChanged(sight.hash)])
+    this.#report('told-to-pull', upTo)
+  }
+
+  #notify(texts: readonly string[]): void {
+    this.#notifiedAt = this.#hub.now()
+    this.#handOver(texts.every((text) => this.#send(text)))
   }
 
   /** Says once more why the socket is muted. */
-  remind(): void {
-    this.told = this.#hub.now()
-    this.send(this.#farewell)
+  #remind(): void {
+    this.#notifiedAt = this.#hub.now()
+    this.#send(this.#farewell)
   }
 
-  /** The client was answered by HTTP: that is what it has from now on. */
-  answered(base: Base, hash: string, declared: Pick<Session, 'tables' | 'texts'>): void {
-    this.tables = declared.tables
-    this.texts = declared.texts
-    this.hash = hash
-    this.#move(base)
-    this.isNamed = false
-    this.sentFrom = undefined
+  /** False when the text was dropped: then the socket is full, or closed. */
+  #send(text: string): boolean {
+    const sent = this.#socket?.send(text) ?? 0
+    this.#isFull = sent <= 0
+    return sent !== 0
   }
 
-  #ready(rev: unknown, hash: unknown): void {
-    if (this.isMuted || typeof rev !== 'string' || typeof hash !== 'string') return
-    if (this.sentFrom === rev) this.isStuck = true
-    if (this.base?.text !== rev) this.#move({ text: rev, revision: undefined })
-    if (this.hash !== hash) this.hash = hash
-    this.isNamed = true
-    this.sentFrom = undefined
-    this.isReady = true
-    this.#hub.serve(this)
+  /** It is the client's turn, unless the message was dropped. */
+  #handOver(wasSent: boolean): void {
+    if (!this.#isOver) this.#phase = wasSent ? 'working' : 'waiting'
   }
 
-  #move(base: Base): void {
-    this.base = base
-    this.since = this.#hub.now()
-    this.told = 0
-    this.isStuck = false
-    this.isAging = false
+  /** The client has another revision: what it was told is over. */
+  #cameForward(): void {
+    this.#notifiedAt = 0
+    this.#isAging = false
   }
 
-  /** Counts a message; false when the client sends too many. */
-  #spend(weight: number): boolean {
-    const now = this.#hub.now()
-    const earned = (Math.max(0, now - this.#counted) / 1000) * PER_SECOND
-    this.#allowance = Math.min(BURST, this.#allowance + earned)
-    this.#counted = now
-    if (this.#allowance < weight) return false
-    this.#allowance -= weight
-    return true
+  #see(sight: Sight): void {
+    const before = this.#sight
+    this.#sight = sight
+    if (before !== sight) this.#hub.moved(this, before)
   }
-}
 
-/** How many messages a client may send at once, and for how long: a real one sends one per second. */
-const BURST = 60
-const PER_SECOND = 10
-/** A frame counts once more for each of these, in characters or bytes. */
-const WEIGHED = 64 * 1024
-/** The longest message that is read, in characters: a revision and a hash. */
-const LONGEST = 4_096
+  #release(): void {
+    if (this.#reserved > 0) this.#hub.outbox.release(this.#reserved)
+    this.#reserved = 0
+  }
 
-const PONG = '{"type":"pong"}'
-const TOKEN_EXPIRED = '{"type":"token-expired"}'
+  #report(delivery: Delivery, revision: number): void {
+    this.#hub.delivered(this, delivery, revision)
+  }
 
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const message: unknown = JSON.parse(text)
-    return typeof message === 'object' && message !== null
-      ? (message as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
+  get #isOver(): boolean {
+    return this.#phase === 'muted' || this.#phase === 'closed'
   }
 }

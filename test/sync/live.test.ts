@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createLive } from '../../src/sync/live'
-import type { SocketOwner } from '../../src/sync/session'
+import type { SocketOwner } from '../../src/sync/socket'
 import { setupHosts } from '../host/setup'
 import { until } from '../timing'
 import { actorFor, administrator } from '../access/setup'

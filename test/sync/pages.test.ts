@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import type { CommitUnit, ReadTx } from '../../src/domain/store/store'
 import { createPages } from '../../src/sync/pages'
-import type { Page, Session } from '../../src/sync/session'
+import type { Session } from '../../src/sync/session'
+import type { Page } from '../../src/sync/socket'
 
 const OTHER: CommitUnit = {
   revision: 1,
@@ -22,13 +23,7 @@ function setup() {
   const reports: unknown[] = []
   let looks = 0
   let failure: Error | undefined
-  const pages = createPages({
-    mute(session, reason) {
-      session.isMuted = true
-      muted.push(`${session.client.identity}: ${reason}`)
-    },
-    report: (error) => reports.push(error),
-  })
+  const pages = createPages((error) => reports.push(error))
   const open = (identity: string, origin?: string) => {
     const page: Page | undefined =
       origin === undefined
@@ -43,9 +38,19 @@ function setup() {
             },
           }
     const client = { identity, knowsBlobRefs: true, page }
-    const session = { client, isMuted: false, isStale: false } as Session
-    pages.add(session)
-    return session
+    const session = {
+      client,
+      phase: 'waiting',
+      isDoubted: false,
+      mute(reason: string) {
+        session.phase = 'muted'
+        muted.push(`${identity}: ${reason}`)
+      },
+      doubt: () => void (session.isDoubted = true),
+    }
+    const fake = session as unknown as Session
+    pages.add(fake)
+    return fake
   }
   return {
     pages,
@@ -112,9 +117,9 @@ test('a look that fails is reported, and repeated before the page hears anything
   fail(damage)
   pages.hear(POLICY)
   pages.dismiss(TX)
-  expect({ reports, isStale: session.isStale, muted }).toEqual({
+  expect({ reports, isDoubted: session.isDoubted, muted }).toEqual({
     reports: [damage],
-    isStale: true,
+    isDoubted: true,
     muted: [],
   })
 })
