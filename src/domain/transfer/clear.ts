@@ -91,7 +91,7 @@ function removeAll(
     writeRows(writing, found.map(goes))
     return found.length
   }
-  return found.filter((before) => removeRow(writing, before)).length
+  return found.filter((before) => removeByRules(writing, before)).length
 }
 
 function goes(before: TimedObject): RowChange {
@@ -99,7 +99,7 @@ function goes(before: TimedObject): RowChange {
 }
 
 /** False for the member row of an owner, which stays while they own the realm. */
-function removeRow(writing: Writing, previous: TimedObject): boolean {
+function removeByRules(writing: Writing, previous: TimedObject): boolean {
   const { tx } = writing
   try {
     const { userId } = parseStored(previous.value)

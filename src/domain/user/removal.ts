@@ -56,13 +56,15 @@ export const REMOVAL_STEPS: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
     continueJob(database, id, (tx, job) => {
       const { realm, after, isLooking } = job.state
       const place = { after: String(after), isLooking: isLooking === true }
-      const next = handOver(tx, Number(realm), place, job.created)
+      const { next } = handOver(tx, Number(realm), place, job.created)
       return next && { ...job, state: { ...job.state, ...next } }
     }),
 }
 
 /** Realms that are looked up, members that are written, and former rows that are removed, at once. */
 const BATCH = 50
+/** Members that one unit looks at, and those of one more realm: it may write all of them. */
+const MOST_MEMBERS = 100
 
 /**
  * Takes a deleted user out of the realms they are in, one after the other, and forgets which rows of
@@ -76,15 +78,17 @@ function leaveRealms(
   now: number,
 ): boolean {
   const memberships = tx.memberships.ofUser(userId, BATCH)
+  let members = 0
   for (const realm of new Set(memberships.map((membership) => membership.realm))) {
-    leaveRealm(tx, userId, realm, now)
+    if (members >= MOST_MEMBERS) return false
+    members += leaveRealm(tx, userId, realm, now)
   }
   if (memberships.length === BATCH) return false
   return addresses.every((address) => tx.memberships.forgetFormer(address, BATCH) < BATCH)
 }
 
 /** The progress of handing over a realm. */
-export interface HandOver {
+interface HandOver {
   /** True while looking for a member with full rights; when there is none, all members get them. */
   readonly isLooking: boolean
   /** The last member that was processed. */
@@ -93,20 +97,21 @@ export interface HandOver {
 
 /**
  * Hands a realm that has lost a member with full rights over to its members, unless one of them has
- * full rights as well (spec.md §3): a batch of them. Resolves to where to go on, undefined at the
+ * full rights as well (spec.md §3): a batch of them. Returns how many, and where to go on, undefined at the
  * end.
  */
-export function handOver(
+function handOver(
   tx: WriteTx,
   realm: RealmRef,
   { isLooking, after }: HandOver,
   now: number,
-): HandOver | undefined {
+): { readonly next: HandOver | undefined; readonly members: number } {
   const members = tx.memberships.ofRealm(realm, after, BATCH, true)
-  const end = members.length < BATCH ? undefined : members.at(-1)?.source
+  const { length } = members
+  const end = length < BATCH ? undefined : members.at(-1)?.source
   if (isLooking) {
-    if (isAnyFull(tx, members)) return undefined
-    if (end !== undefined) return { isLooking, after: end }
+    if (isAnyFull(tx, members)) return { next: undefined, members: length }
+    if (end !== undefined) return { next: { isLooking, after: end }, members: length }
     return handOver(tx, realm, { isLooking: false, after: '' }, now)
   }
   const table = builtIn(tx, 'members')
@@ -116,10 +121,12 @@ export function handOver(
     if (row !== undefined) rewrite(tx, table, row, { permissions }, now)
     tx.memberships.put({ ...membership, permissions })
   }
-  return end === undefined ? undefined : { isLooking, after: end }
+  const next = end === undefined ? undefined : { isLooking, after: end }
+  return { next, members: length }
 }
 
-function leaveRealm(tx: WriteTx, userId: string, realm: RealmRef, now: number): void {
+/** Returns how many members of the realm it has looked at. */
+function leaveRealm(tx: WriteTx, userId: string, realm: RealmRef, now: number): number {
   const own = tx.memberships.ofSubjectIn(userId, null, realm)
   const hadFullRights = isAnyFull(
     tx,
@@ -132,13 +139,14 @@ function leaveRealm(tx: WriteTx, userId: string, realm: RealmRef, now: number): 
     tx.memberships.removeOfRealm(realm)
     tx.realms.markErasing(realm)
     startJob(tx, 'erase', { realm }, now)
-    return
+    return own.length
   }
-  for (const membership of own) removeRow(tx, membership, now)
+  for (const membership of own) endMembership(tx, membership, now)
   // Managers of the public realm are appointed with `GLOBAL_WRITE`.
-  if (!hadFullRights || realm === PUBLIC_REALM_REF) return
-  const next = handOver(tx, realm, { isLooking: true, after: '' }, now)
+  if (!hadFullRights || realm === PUBLIC_REALM_REF) return own.length
+  const { next, members } = handOver(tx, realm, { isLooking: true, after: '' }, now)
   if (next !== undefined) startJob(tx, 'hand-over', { realm, ...next }, now)
+  return own.length + members
 }
 
 /** It has no member and no open invitation. */
@@ -148,7 +156,7 @@ function isForsaken(tx: WriteTx, realm: RealmRef): boolean {
 }
 
 /** The row of a member goes; a realm that belonged to the user becomes unowned. */
-function removeRow(tx: WriteTx, membership: Membership, now: number): void {
+function endMembership(tx: WriteTx, membership: Membership, now: number): void {
   const isOwnership = membership.source.startsWith('realms:')
   const table = builtIn(tx, isOwnership ? 'realms' : 'members')
   const row = rowOf(tx, table, membership)

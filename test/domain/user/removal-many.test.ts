@@ -77,6 +77,32 @@ describe('a user of many realms', () => {
     expect(await world.list('realms', BOB)).toHaveLength(COUNT)
   }, 60_000)
 
+  test('leaves few realms at once where all of their members get its rights', async () => {
+    await using world = await setupWorld()
+    const few = realms.slice(0, 20)
+    const others = Array.from({ length: 40 }, (_, at) => `person${at}`)
+    await world.put(
+      'realms',
+      few.map((realmId) => ({ realmId, owner: ALICE })),
+    )
+    await world.put(
+      'members',
+      few.flatMap((realmId) => others.map((other) => member(realmId, other))),
+    )
+    await world.remove(ALICE)
+    const handed = async () => {
+      const rows = await world.list('members')
+      return rows.filter(({ permissions }) => permissions !== undefined).length
+    }
+    // A unit begins no other realm once it has looked at a hundred members.
+    expect(await handed()).toBe(3 * others.length)
+    {
+      await using jobs = world.runJobs()
+      await jobs.idle()
+    }
+    expect(await handed()).toBe(few.length * others.length)
+  })
+
   test('is gone though the work breaks off in the middle', async () => {
     await using world = await setupMany()
     await world.remove(ALICE)
