@@ -80,15 +80,14 @@ function weightOf({ units }: Commit): number {
 }
 
 function unitOf(changes: UnitChanges): CommitUnit {
-  const { revision, realms, tables, subjects, records, origin } = changes
+  const { realms, tables, subjects, records } = changes
   if ([realms, tables, subjects, records].every(({ length }) => length < 2)) return changes
   return {
-    revision,
+    ...changes,
     realms: distinct(realms),
     tables: distinct(tables),
     subjects: distinct(subjects),
     records: distinct(records),
-    origin,
   }
 }
 

@@ -11,6 +11,7 @@ import {
 import { ChangedFacts, Memo } from './memo'
 import { sumOf } from './summed'
 import type { Realm, RealmRef } from '../domain/store/realms'
+import type { CommitUnit } from '../domain/store/store'
 import type { Run } from '../domain/store/sync'
 import type { Table } from '../domain/store/tables'
 
@@ -45,14 +46,16 @@ export interface Group {
   logged: number
 }
 
+/** The writer of a unit, as its commit names it. */
+export type Writer = Pick<CommitUnit, 'origin' | 'subject' | 'client'>
+
 /** The changes of a unit, which its commit announces. Entries may repeat. */
-export interface UnitChanges {
+export interface UnitChanges extends Writer {
   readonly revision: number
   realms: RealmRef[]
   tables: string[]
   subjects: string[]
   records: string[]
-  readonly origin: string | null
 }
 
 /**

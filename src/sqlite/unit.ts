@@ -4,7 +4,7 @@ import type { Run } from '../domain/store/sync'
 import { SatchelError } from '../domain/value/error'
 import { nextTurn } from '../domain/value/turn'
 import type { Ids } from '../domain/value/id'
-import type { Group, GroupFlags, UnitChanges } from './group'
+import type { Group, GroupFlags, UnitChanges, Writer } from './group'
 import { fact, Facts } from './memo'
 import { Owed } from './owed'
 import type { Counters } from './state'
@@ -33,10 +33,13 @@ export class Unit {
     readonly group: Group,
     readonly ids: Ids,
     readonly clock: Clock,
-    readonly origin: string | null,
-    /** The sync client whose changes it makes, which tombstones name; null for other writers. */
-    readonly client: number | null = null,
+    /** The sync client among them is named by tombstones too. */
+    readonly writer: Writer,
   ) {}
+
+  get client(): number | null {
+    return this.writer.client
+  }
 
   /** This unit's revision, taken when it first changes something (design.md §3). */
   revision(): number {
@@ -113,14 +116,13 @@ export class Unit {
     if (this.#changes !== undefined) return this.#changes
     const { counters, units } = this.group
     counters.revision += 1
-    const { origin } = this
     this.#changes = {
       revision: counters.revision,
       realms: NONE,
       tables: NONE,
       subjects: NONE,
       records: NONE,
-      origin,
+      ...this.writer,
     }
     units.push(this.#changes)
     return this.#changes

@@ -21,24 +21,26 @@ import { user } from './user-fixture'
 /** `onCommit`: one announcement for each commit that has a listener. */
 export function describeCommits(openStore: OpenStore): void {
   describe('announcements', () => {
-    test('have each unit with its revision, the realms and tables that changed, and its origin', async () => {
+    test('have each unit with its revision, the realms and tables that changed, and its writer', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
+      const writer = { origin: 'browser 1', subject: 'alice', client: 1 }
       using heard = listen(database)
       await insert(database, table, 'a')
       const { revision } = (await find(database, table, 'a')) ?? { revision: 0 }
-      await database.write((tx) => update(tx, table, 'a', { realm }), { origin: 'browser 1' })
+      await database.write((tx) => update(tx, table, 'a', { realm }), writer)
       await database.write((tx) => remove(tx, table, 'a'), { origin: null })
-      const unit = { tables: ['things'], subjects: [], records: [], origin: null }
+      const nobody = { origin: null, subject: null, client: null }
+      const unit = { tables: ['things'], subjects: [], records: [], ...nobody }
       expect(heard.units).toEqual([
         { ...unit, revision, realms: [PUBLIC_REALM_REF] },
         {
           ...unit,
           revision: revision + 1,
           realms: [PUBLIC_REALM_REF, realm],
-          origin: 'browser 1',
+          ...writer,
         },
         { ...unit, revision: revision + 2, realms: [realm] },
       ])

@@ -31,7 +31,7 @@ test('units name the door that the host was opened at', async () => {
   expect(heard).toEqual(['rest', 'sync', 'command', 'sync'])
 })
 
-test('units of logins, requests, commands and imports are all named', async () => {
+test('units of logins, requests, commands and imports are all named, those of a user with the user and the device', async () => {
   await using undo = new AsyncDisposableStack()
   const clock = createTestClock()
   const { path: data } = undo.use(temporaryFolder())
@@ -45,10 +45,14 @@ test('units of logins, requests, commands and imports are all named', async () =
   const application = createApplication(folder, live, config, parts)
   const { clientId, clientSecret } = await createDatabase(folder, 'main')
   const heard = new Set<string | null>()
+  const byAlice = new Map<string | null, boolean>()
   const { database } = await folder.hosts.open('main')
   undo.defer(
     database.onCommit(({ units }) => {
-      for (const { origin } of units) heard.add(origin)
+      for (const { origin, subject, client } of units) {
+        heard.add(origin)
+        if (subject === 'alice') byAlice.set(origin, client !== null)
+      }
     }),
   )
   const listener = await listen(config, application)
@@ -84,6 +88,7 @@ test('units of logins, requests, commands and imports are all named', async () =
   const file = new Blob([JSON.stringify({ data: { bob: { items: { one: {} } } } })])
   await run('import', PLAIN_IMPORT, file.stream())
   expect(heard).toEqual(new Set(['auth', 'rest', 'sync', 'command', 'import']))
+  expect(Object.fromEntries(byAlice)).toEqual({ rest: false, sync: true })
 })
 
 function stopping(stop: () => void): Disposable {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { administrator } from '../access/setup'
+import { administrator, as } from '../access/setup'
 import { MINUTE } from '../auth/setup'
 import { ALICE, BOB, settled, setupHub } from './setup'
 
@@ -23,7 +23,7 @@ test('an observer hears for each commit what every session got of it', async () 
   const deliveries = new Map<string, string>()
   const heard: unknown[] = []
   hub.observe({
-    committed: ({ units }) => heard.push(...units.map(({ origin }) => origin)),
+    committed: ({ units }) => heard.push(...units.map(({ subject }) => subject)),
     delivered({ client }, delivery, revision) {
       deliveries.set(client.identity, delivery)
       expect(revision).toBeGreaterThan(state.revision)
@@ -33,12 +33,12 @@ test('an observer hears for each commit what every session got of it', async () 
   old.ready({ ...state, rev: '["x"]' })
   using answering = hub.answering('writer', ALICE.id)
   clock.advance(MINUTE)
-  await root.put('todoItems', { id: 'a', ...IN_A })
+  await as(database, ALICE).put('todoItems', { id: 'a', ...IN_A })
   const { rev: serverRevision, ...rest } = await scene.pulled(ALICE)
   answering.answered({ serverRevision, tables: new Set(['todoItems']), texts: '', ...rest })
   await settled()
 
-  expect(heard).toEqual([null])
+  expect(heard).toEqual([ALICE.id])
   expect(Object.fromEntries(deliveries)).toEqual({
     ready: 'sent',
     old: 'told-to-pull',

@@ -11,6 +11,8 @@ const OTHER: CommitUnit = {
   subjects: [],
   records: [],
   origin: null,
+  subject: null,
+  client: null,
 }
 const POLICY: CommitUnit = { ...OTHER, records: ['origins https://a.example'] }
 

@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import type { Commit } from '../../src/domain/store/store'
 import { createTouches } from '../../src/sync/touches'
 
+const NOBODY = { origin: null, subject: null, client: null }
+
 function commit(revision: number, ...realms: number[]): Commit {
-  const units = [
-    { revision, realms, tables: ['todoItems'], subjects: [], records: [], origin: null },
-  ]
+  const units = [{ revision, realms, tables: ['todoItems'], subjects: [], records: [], ...NOBODY }]
   return { database: 'main', revision, units, jobs: false, mails: false, contentSpent: false }
 }
 

@@ -31,6 +31,6 @@ export function removeObject(database: Database, removal: Removal): Promise<void
       }
       writeRows(writingInView(tx, removal, table, access), [{ before: previous, after: undefined }])
     },
-    { keys: [{ table: removal.table, keys: [removal.key] }] },
+    { keys: [{ table: removal.table, keys: [removal.key] }], subject: actor.subject },
   )
 }

@@ -108,6 +108,7 @@ function writeDrafts(
     // A single object is checked before it is put.
     rarelyFails: drafts.length === 1 && !plan.table.builtIn && plan.offload === undefined,
     signal: upsert.signal,
+    subject: upsert.actor.subject,
   }
   if (drafts.length === 1) {
     return database.write((tx) => putSome(writingOf(tx, upsert, plan, 0), drafts), options)

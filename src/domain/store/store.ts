@@ -142,9 +142,11 @@ export interface WriteOptions {
    * advance. A wrong hint costs time and changes nothing.
    */
   readonly keys?: readonly { readonly table: string; readonly keys: readonly string[] }[]
-  /** Names the writer of the unit to listeners, who may know it by that. Opaque to the engine. */
+  /** Names the part of the program that writes to listeners. Opaque to the engine. */
   readonly origin?: string | null
-  /** The number of the sync client whose changes the unit makes: its tombstones name it. */
+  /** The user who writes, or the API client for a token of its own: listeners are told. */
+  readonly subject?: string | null
+  /** The number of the sync client whose changes the unit makes: its tombstones name it, and listeners are told. */
   readonly client?: number
   /** Ends a unit that is not committed: its caller is gone. The promise rejects with `BUSY`. */
   readonly signal?: AbortSignal | undefined
@@ -195,8 +197,10 @@ export interface CommitUnit {
    * `logins l1` for a login that was revoked. `everything` after rows were changed by hand.
    */
   readonly records: readonly string[]
-  /** The `origin` given to `write`. */
+  /** The writer: `origin`, `subject` and `client` as they were given to `write`. */
   readonly origin: string | null
+  readonly subject: string | null
+  readonly client: number | null
 }
 
 export interface ReadTx {

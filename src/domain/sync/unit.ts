@@ -70,8 +70,8 @@ export function writeLongUnit<T extends Progress>(
   )
 }
 
-function optionsOf({ client, signal }: Push): WriteOptions {
-  return { client: client.number, signal }
+function optionsOf({ actor, client, signal }: Push): WriteOptions {
+  return { subject: actor.subject, client: client.number, signal }
 }
 
 function remember(tx: WriteTx, { client, now, transactions }: Push, part: Progress): void {

@@ -152,21 +152,24 @@ export function writeUsers(
   changes: readonly UserChange[],
   now: number,
 ): Promise<UserJson[]> {
-  return database.writeSteps(async (step) => {
-    const usersById = new Map<string, UserJson>()
-    let from = 0
-    do {
-      const some = changes.slice(from, from + STEP)
-      const shown = await step((tx) => {
-        requireWriter(tx, actor, now)
-        const policy = findPolicy(tx)
-        return some.map((change) => showUser(writeUser(tx, change, policy, now), policy, now))
-      })
-      for (const user of shown) usersById.set(user.userId, user)
-      from += STEP
-    } while (from < changes.length)
-    return changes.map(({ id }) => usersById.get(id)!)
-  })
+  return database.writeSteps(
+    async (step) => {
+      const usersById = new Map<string, UserJson>()
+      let from = 0
+      do {
+        const some = changes.slice(from, from + STEP)
+        const shown = await step((tx) => {
+          requireWriter(tx, actor, now)
+          const policy = findPolicy(tx)
+          return some.map((change) => showUser(writeUser(tx, change, policy, now), policy, now))
+        })
+        for (const user of shown) usersById.set(user.userId, user)
+        from += STEP
+      } while (from < changes.length)
+      return changes.map(({ id }) => usersById.get(id)!)
+    },
+    { subject: actor.subject },
+  )
 }
 
 /** Creates or changes one user. Throws as `writeUsers`. */
