@@ -246,27 +246,11 @@ CREATE TABLE users (
   sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- Each holds the columns that lists are filtered by, so that skipping a user reads no row.
-CREATE INDEX users_by_id ON users (id, number, type, deactivated, search);
-CREATE INDEX users_by_created ON users (created, number, type, deactivated, search);
-CREATE INDEX users_by_updated ON users (updated, number, type, deactivated, search);
-CREATE INDEX users_by_last_login
-  ON users (ifnull(last_login, -9007199254740992), number, type, deactivated, search);
-CREATE INDEX users_by_valid_until
-  ON users (ifnull(valid_until, -9007199254740992), number, type, deactivated, search);
-CREATE INDEX users_by_eval_until
-  ON users (ifnull(eval_until, -9007199254740992), number, type, deactivated, search);
-CREATE INDEX users_by_type ON users (type, number, deactivated, search);
-CREATE INDEX users_by_name ON users (ifnull(name, ''), number, type, deactivated, search);
-CREATE INDEX users_by_email ON users (email) WHERE email IS NOT NULL;
--- Few users are deactivated.
-CREATE INDEX users_inactive ON users (deactivated) WHERE deactivated IS NOT NULL;
-
--- Three letters or more are looked up as a phrase, one or two as the beginning of a trigram.
-CREATE VIRTUAL TABLE user_search USING fts5 (
-  text, content = '', contentless_delete = 1, tokenize = 'trigram case_sensitive 1'
+-- A list looks at all users of a type, or at all, and sorts those that it keeps (spec.md §4.2).
+CREATE INDEX users_listed ON users (
+  type, number, deactivated, search, id, created, updated, last_login, valid_until, eval_until, name
 );
-CREATE VIRTUAL TABLE user_trigrams USING fts5vocab (user_search, instance);
+CREATE INDEX users_by_email ON users (email) WHERE email IS NOT NULL;
 
 CREATE TABLE clients (
   id TEXT PRIMARY KEY,

@@ -30,7 +30,6 @@ export function emptyFile(file: string): void {
     db.run('PRAGMA synchronous = OFF')
     db.transaction(() => {
       for (const table of tablesOf(db)) if (!KEPT.has(table)) db.run(`DELETE FROM "${table}"`)
-      db.run("INSERT INTO user_search (user_search) VALUES ('delete-all')")
       db.run('DELETE FROM realm_ids WHERE number <> ?', [PUBLIC_REALM_REF])
       db.run("DELETE FROM indexes WHERE state = 'dropped'")
       db.run("UPDATE indexes SET state = 'ready'")

@@ -187,11 +187,6 @@ function checkUsers(
       sum,
       row.incarnation,
     )
-    prepare('DELETE FROM user_search WHERE rowid = ?').run(row.incarnation)
-    prepare('INSERT INTO user_search (rowid, text) VALUES (?, ?)').run(
-      row.incarnation,
-      texts.search,
-    )
   }
   return stepOf(rows, faults, ({ incarnation }) => String(incarnation))
 }

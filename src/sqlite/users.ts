@@ -1,6 +1,14 @@
 import type { TxContext, WriteContext } from './context'
 import { fact, note } from './memo'
-import { countUsers, listUsers, sumOfUser, toUser, USER_COLUMNS, type UserRow } from './user-list'
+import {
+  countUsers,
+  readPage,
+  searchUsers,
+  sumOfUser,
+  toUser,
+  USER_COLUMNS,
+  type UserRow,
+} from './user-list'
 import {
   type UserReader,
   type UserWriter,
@@ -25,9 +33,13 @@ export function userReader(context: TxContext): UserReader {
         .all(email, limit)
         .map(toUser)
     },
-    list(query) {
+    search(query, earlier) {
       note(context, 'users')
-      return listUsers(context, query)
+      return searchUsers(context, query, earlier)
+    },
+    page(positions, limit) {
+      note(context, 'users')
+      return readPage(context, positions, limit)
     },
     count(filter, most) {
       note(context, 'users')
@@ -45,13 +57,9 @@ export function userWriter(context: WriteContext): UserWriter {
     },
     noteLogin: (id, at, now) => noteLogin(context, id, at, now),
     remove(id) {
-      const row = context.connection
-        .prepare<{ number: number }>('DELETE FROM users WHERE id = ? RETURNING number')
-        .get(id)
-      if (row === null) return false
-      touch(context, id)
-      unindexText(context, row.number)
-      return true
+      const { changes } = context.connection.prepare('DELETE FROM users WHERE id = ?').run(id)
+      if (changes > 0) touch(context, id)
+      return changes > 0
     },
   }
 }
@@ -86,9 +94,7 @@ function put(context: WriteContext, user: UserFields): User {
     name,
     search,
   ]
-  const known = prepare<{ number: number; search: string }>(
-    'SELECT number, search FROM users WHERE id = ?',
-  ).get(user.id)
+  const known = prepare<{ number: number }>('SELECT number FROM users WHERE id = ?').get(user.id)
   if (known === null) {
     const { lastInsertRowid } = prepare(
       'INSERT INTO users (id, type, created, updated, last_login, valid_until, eval_until, deactivated, data, email, name, search, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)',
@@ -96,17 +102,12 @@ function put(context: WriteContext, user: UserFields): User {
     const incarnation = Number(lastInsertRowid)
     const sum = sumOfUser({ ...user, incarnation, data })
     prepare('UPDATE users SET sum = ? WHERE number = ?').run(sum, incarnation)
-    indexText(context, incarnation, search)
     return { ...user, incarnation }
   }
   const incarnation = known.number
   prepare(
     'UPDATE users SET type = ?2, created = ?3, updated = ?4, last_login = ?5, valid_until = ?6, eval_until = ?7, deactivated = ?8, data = ?9, email = ?10, name = ?11, search = ?12, sum = ?13 WHERE id = ?1',
   ).run(...values, sumOfUser({ ...user, incarnation, data }))
-  if (known.search !== search) {
-    unindexText(context, incarnation)
-    indexText(context, incarnation, search)
-  }
   return { ...user, incarnation }
 }
 
@@ -119,16 +120,4 @@ function noteLogin({ connection }: TxContext, id: string, at: number, now: numbe
   connection
     .prepare('UPDATE users SET last_login = ?, sum = ? WHERE number = ?')
     .run(at, sumOfUser({ ...row, lastLogin: at }), row.incarnation)
-}
-
-function indexText(
-  { connection }: Pick<TxContext, 'connection'>,
-  number: number,
-  search: string,
-): void {
-  connection.prepare('INSERT INTO user_search (rowid, text) VALUES (?, ?)').run(number, search)
-}
-
-function unindexText({ connection }: TxContext, number: number): void {
-  connection.prepare('DELETE FROM user_search WHERE rowid = ?').run(number)
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
 import { NOW, type OpenStore, setupDatabase } from './fixture'
-import { find, putOne, query, user } from './user-fixture'
+import { find, listPage, putOne, query, user } from './user-fixture'
 
 /** In the order of their bytes in UTF-8; no locale and no UTF-16 sorts like that. */
 const BY_BYTES = ['A', 'B', 'Z', '_', 'a', 'e\u0301', 'z', 'ß', 'é', '\uffee', '😀']
@@ -24,7 +24,7 @@ export function describeTexts(openStore: OpenStore): void {
         })
       }
       await database.read((tx) => {
-        const { users } = tx.users.list(query({ order: 'userId', limit: 100 }))
+        const { users } = listPage(tx, query({ order: 'userId', limit: 100 }))
         expect(users.map(({ id }) => id)).toEqual(BY_BYTES)
         expect(tx.origins.list().map(({ id }) => id)).toEqual(BY_BYTES)
         const members = tx.memberships.ofRealm(PUBLIC_REALM_REF, '', 100)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { type OpenStore, setupDatabase } from './fixture'
-import { crowd, ids, pages, passes, putAll, query, sorted, user } from './user-fixture'
+import { crowd, ids, listPage, pages, passes, putAll, query, sorted, user } from './user-fixture'
 import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/store/users'
 
 /** Users in lists: in every order, narrowed and searched by parts of their texts. */
@@ -32,7 +32,7 @@ export function describeUserLists(openStore: OpenStore): void {
           const seen: string[] = []
           let base = query({ order, isDescending, limit: 10 })
           for (;;) {
-            const page = await database.read((tx) => tx.users.list(base))
+            const page = await database.read((tx) => listPage(tx, base))
             seen.push(...page.users.map(({ id }) => id))
             if (page.end === undefined) break
             base = { ...base, after: page.end }
@@ -90,7 +90,7 @@ export function describeUserLists(openStore: OpenStore): void {
       let count = 0
       while (next !== undefined) {
         const asked: UserQuery = next
-        const { users, end } = await database.read((tx) => tx.users.list(asked))
+        const { users, end } = await database.read((tx) => listPage(tx, asked))
         expect(users.length).toBeGreaterThan(0)
         expect(users.length).toBeLessThan(100)
         seen.push(...users.map(({ id }) => id))

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { setupStore } from '../auth/setup'
+import { listPage } from '../contract/user-fixture'
 import type {
   UserFilter,
   UserOrder,
@@ -9,10 +10,11 @@ import type {
 } from '../../src/domain/store/users'
 import { textsOf } from '../../src/domain/store/users'
 
-const CROWD = 19_000
+/** A search takes three steps. */
+const CROWD = 45_000
 const LIMIT = 10
 
-/** Of 19,000 users these stand together in some orders and are spread over others. */
+/** These users stand together in some orders and are spread over others. */
 const FILTERS: readonly UserFilter[] = [
   { search: 'first' },
   { search: 'last' },
@@ -27,18 +29,17 @@ const FILTERS: readonly UserFilter[] = [
   { active: true },
 ]
 
-/** The first 12,500 are beyond what is looked up, the last 6,500 are not. */
 function member(at: number): UserFields {
-  const name = at < 12_500 ? `first-${at % 100}` : `last-${at % 100}`
+  const name = at < 30_000 ? `first-${at % 100}` : `last-${at % 100}`
   return {
     id: `${(at * 7919) % CROWD}`.padStart(5, '0'),
-    type: at % 40 === 0 ? 'demo' : at < 8_000 ? 'prod' : 'eval',
+    type: at % 40 === 0 ? 'demo' : at < 18_000 ? 'prod' : 'eval',
     created: at,
     updated: CROWD - at,
     lastLogin: at % 3 === 0 ? null : (at * 31) % CROWD,
     validUntil: null,
     evalUntil: null,
-    deactivated: at > 18_000 ? 5 : null,
+    deactivated: at > 42_000 ? 5 : null,
     data: { displayName: name, ...(at % 900 === 0 ? { email: 'quack@x' } : {}) },
   }
 }
@@ -73,7 +74,7 @@ test('users who stand together are listed like others, from either end and the m
         let after: UserPosition | undefined
         for (const limit of [LIMIT, 500, LIMIT]) {
           const query = { ...base, limit, ...(after && { after }) }
-          const page = await database.read((tx) => tx.users.list(query))
+          const page = await database.read((tx) => listPage(tx, query))
           pages.push(...page.users.map(({ id }) => id))
           after = page.end
           if (after === undefined) break

@@ -66,6 +66,13 @@ export interface UserPosition {
   readonly incarnation: number
 }
 
+/** How far a search for one page has come. */
+export interface UserSearch {
+  readonly positions: readonly UserPosition[]
+  /** Where the engine goes on; undefined when it has looked at all users. */
+  readonly next: number | undefined
+}
+
 export interface UserPage {
   /** Fewer than the limit though there are more, when they are many megabytes. */
   readonly users: readonly User[]
@@ -80,8 +87,14 @@ export interface UserReader {
    * it is need not be among them.
    */
   ofEmail(email: string, limit: number): User[]
-  /** One page: in the order that is asked for, then in that of creation. */
-  list(query: UserQuery): UserPage
+  /**
+   * Looks at some of the users that were not looked at yet and keeps the first `limit + 1` that pass
+   * the filter, in the order that is asked for, then in that of creation. A search is over when
+   * `next` is undefined; its steps may be of several reads.
+   */
+  search(query: UserQuery, earlier?: UserSearch): UserSearch
+  /** The first `limit` users of these, without those that are gone. */
+  page(positions: readonly UserPosition[], limit: number): UserPage
   /** How many users pass the filter; counting ends at `most`. */
   count(filter: UserFilter, most: number): number
 }
@@ -106,7 +119,7 @@ export interface UserTexts {
   readonly name: string | null
   /**
    * User id, e-mail and display name, folded, each on a line of its own: a search has no line
-   * breaks. It ends in two, so that no letter of it is without two that follow.
+   * breaks.
    */
   readonly search: string
 }
@@ -117,7 +130,7 @@ export function textsOf({ id, data }: Pick<UserFields, 'id' | 'data'>): UserText
   return {
     email: emailOf(id, data?.['email']),
     name: name ?? null,
-    search: `${[...lines].join('\n')}\n\n`,
+    search: [...lines].join('\n'),
   }
 }
 

@@ -3,7 +3,15 @@ import { SatchelError } from '../value/error'
 import { findPolicy, type Policy } from './policy'
 import type { Database, ReadTx } from '../store/store'
 import { MAX_USERS, pagingKeyOf } from './query'
-import type { UserFilter, UserPosition, UserQuery, User, UserType } from '../store/users'
+import type {
+  User,
+  UserFilter,
+  UserPosition,
+  UserQuery,
+  UserSearch,
+  UserType,
+} from '../store/users'
+import { nextTurn } from '../value/turn'
 import { evalDaysLeft } from './license'
 
 /** A page of users as `GET /users` answers it (spec.md §4, §4.2). */
@@ -16,16 +24,26 @@ export interface UserListJson {
 /**
  * The requested page. `now` in ms. The caller has checked the scopes. Throws as `requireStanding`.
  */
-export function listUsers(
+export async function listUsers(
   database: Database,
   actor: Actor,
   query: UserQuery,
   now: number,
 ): Promise<UserListJson> {
+  const search = (earlier?: UserSearch) =>
+    database.read((tx) => {
+      requireStanding(tx, actor)
+      return tx.users.search(query, earlier)
+    })
+  let found = await search()
+  while (found.next !== undefined) {
+    await nextTurn()
+    found = await search(found)
+  }
   return database.read((tx) => {
     requireStanding(tx, actor)
     const policy = findPolicy(tx)
-    const { users, end } = tx.users.list(query)
+    const { users, end } = tx.users.page(found.positions, query.limit)
     return {
       data: users.map((user) => showUser(user, policy, now)),
       hasMore: end !== undefined,
@@ -54,16 +72,14 @@ export function getUser(
 
 /** Every user that passes the filter, by user id: where there cannot be many. */
 export function listEveryUser(tx: ReadTx, filter: UserFilter = {}): User[] {
+  const query: UserQuery = { ...filter, order: 'userId', isDescending: false, limit: MAX_USERS }
   const users: User[] = []
   let end: UserPosition | undefined
   do {
-    const page = tx.users.list({
-      ...filter,
-      order: 'userId',
-      isDescending: false,
-      limit: MAX_USERS,
-      ...(end === undefined ? {} : { after: end }),
-    })
+    const after: UserQuery = end === undefined ? query : { ...query, after: end }
+    let found = tx.users.search(after)
+    while (found.next !== undefined) found = tx.users.search(after, found)
+    const page = tx.users.page(found.positions, MAX_USERS)
     users.push(...page.users)
     end = page.end
   } while (end !== undefined)
