@@ -98,7 +98,7 @@ export interface Collision {
   readonly survivors: readonly Path[]
   /** The latest time among what the write replaces and had seen, ms; 0 for none. */
   readonly latest: number
-  /** The latest time of all that stands there, ms. */
+  /** The latest time of all that stands there and may resist other writes, ms. */
   readonly top: number
   /** The property was never written. */
   readonly isNew?: true
@@ -119,7 +119,8 @@ export function collide(stamps: Stamps, path: Path, rival: Rival, isThere = true
   const isLost = isStronger(stamps, stamp, rival)
   const survivors: Path[] = []
   let latest = rival.isSeen(stamp) ? stamp[0] : 0
-  let top = stamp[0]
+  // What gives way to one operation with criteria does so to the next.
+  let top = rival.isByCriteria && isOfCreation(stamps, stamp) ? 0 : stamp[0]
   for (const [inside, below] of descendants(stamps, path)) {
     top = Math.max(top, below[0])
     if (isStronger(stamps, below, rival)) survivors.push([nameOf(path), ...inside.split('.')])

@@ -500,6 +500,25 @@ describe('rule 7: replay in either order', () => {
     }
   })
 
+  test('an operation sets what an earlier one of its client has added to, in whichever order they arrive', async () => {
+    for (const isLate of [false, true]) {
+      await using world = await setupPush()
+      const { database } = world
+      const phone = await connect(database, 'alice')
+      const laptop = await connect(database, 'alice')
+      const at = { base: await revisionOf(database), now: T + 100 }
+      const modify = { type: 'modify', keys: [], criteria: inList('x') }
+      const modifying = [
+        [{ ...modify, changeSpec: { n: { '@@propmod': { add: 1 } } }, ts: T + 1 }],
+        [{ ...modify, changeSpec: { n: 7 }, ts: T + 2 }],
+      ]
+      if (isLate) await laptop.send(modifying, at)
+      await phone.send([[{ ...insert(card('a', { list: 'x', n: 0 })), ts: T + 3 }]], at)
+      if (!isLate) await laptop.send(modifying, at)
+      expect(await read(database, 'cards', 'a')).toMatchObject({ n: 7 })
+    }
+  })
+
   test('leaves values that are later than the operation, in whichever order they arrive', async () => {
     for (const isLate of [false, true]) {
       await using world = await setupPush()
