@@ -27,6 +27,8 @@ export interface Push {
   readonly limits?: WriteLimits
   /** Ends what is not committed: the caller is gone. */
   readonly signal?: AbortSignal
+  /** Called after each unit of a large request, which leaves garbage; its objects are let go of then. */
+  readonly relieve?: () => void
 }
 
 /** The clock of a client, as far as the server believes it. */

@@ -386,7 +386,7 @@ export function namesOf(action: Action, position: number): ReadonlySet<string> |
   switch (action.type) {
     case 'insert':
     case 'upsert':
-      return namesOfValues(action.values[position] ?? {})
+      return action.values[position] && namesOfValues(action.values[position])
     case 'update':
       return topLevel(action.changes[position] ?? action.changes[0] ?? [])
     case 'modify':

@@ -23,7 +23,7 @@ import { applyOperation } from './operations'
 import type { Overlay, Row } from './overlay'
 import type { ClientTransaction } from './request'
 import { partsOf, placedIn } from './row-steps'
-import { beginExecution, beginPart, findTables, type Progress } from './unit'
+import { beginExecution, beginPart, findTables, type Progress, relieved } from './unit'
 
 /** A transaction whose rows were merged and judged before its unit, which only writes them. */
 export interface Prepared {
@@ -92,12 +92,15 @@ async function prepare(
 ): Promise<Prepared> {
   const { actor, now, signal } = push
   const inUnit = <T>(work: (tx: WriteTx) => T) =>
-    database.write(
-      (tx) => {
-        requireWriter(tx, actor, now)
-        return work(tx)
-      },
-      signal === undefined ? {} : { signal },
+    relieved(
+      push,
+      database.write(
+        (tx) => {
+          requireWriter(tx, actor, now)
+          return work(tx)
+        },
+        signal === undefined ? {} : { signal },
+      ),
     )
   // Made with the first object otherwise, which would change the rights of the actor.
   await inUnit((tx) => void tx.realms.ensure(actor.subject))

@@ -14,7 +14,7 @@ import { createReplays } from './kept'
 import type { Named, Rejection } from './named'
 import { createNames } from './names'
 import { createRefusedRows, type RefusedRows } from './refused'
-import type { ClientTransaction } from './request'
+import { type ClientTransaction, letGo } from './request'
 import { executePrepared, type Prepared, writePrepared } from './prepare'
 import { reachOf } from './reach'
 import { executeInSteps } from './steps'
@@ -73,32 +73,40 @@ export async function pushTransactions(database: Database, given: Push): Promise
   }
   const own = new Set<number>()
   for (const unit of unitsOf(push)) {
-    const [first] = unit
-    if (first?.isUpload === true) {
-      await uploadRows(database, push, first, progress, own)
-    } else {
-      const reach = first && (await reachOf(database, push, first))
-      if (reach?.large !== undefined) {
-        const large = { ...reach.large, isSure: isSure(push) }
-        await executeInSteps(database, push, large, progress, own)
-        continue
-      }
-      const { candidates, refusal, isPrepared } = reach ?? {}
-      if (first !== undefined && isPrepared === true) {
-        const part = await executePrepared(database, push, first, progress, (judged, prepared) =>
-          runUnit(database, push, [judged], progress, { prepared }),
-        )
-        if (isPlain(push, first)) addRevisions(own, part)
-        continue
-      }
-      const all = first === undefined || refusal === undefined ? unit : [{ ...first, refusal }]
-      const part = await runUnit(database, push, all, progress, { candidates })
-      if (all.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
-    }
+    await executeUnit(database, push, unit, progress, own)
+    if (push.relieve !== undefined) letGo(unit)
   }
   const { names, rejections, refused } = progress
   const named = isSure(push) ? names.named : doubted(names.named)
   return { named, rejections, refused, own }
+}
+
+/** Executes transactions that share a unit, or one that has several. */
+async function executeUnit(
+  database: Database,
+  push: Push,
+  unit: readonly ClientTransaction[],
+  progress: Progress,
+  own: Set<number>,
+): Promise<void> {
+  const [first] = unit
+  if (first?.isUpload === true) return await uploadRows(database, push, first, progress, own)
+  const reach = first && (await reachOf(database, push, first))
+  if (reach?.large !== undefined) {
+    const large = { ...reach.large, isSure: isSure(push) }
+    return await executeInSteps(database, push, large, progress, own)
+  }
+  const { candidates, refusal, isPrepared } = reach ?? {}
+  if (first !== undefined && isPrepared === true) {
+    const part = await executePrepared(database, push, first, progress, (judged, prepared) =>
+      runUnit(database, push, [judged], progress, { prepared }),
+    )
+    if (isPlain(push, first)) addRevisions(own, part)
+    return
+  }
+  const all = first === undefined || refusal === undefined ? unit : [{ ...first, refusal }]
+  const part = await runUnit(database, push, all, progress, { candidates })
+  if (all.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
 }
 
 function minuteOf(time: number): number {

@@ -75,8 +75,8 @@ export interface Operation {
 export type Action =
   | {
       readonly type: 'insert' | 'upsert'
-      /** One per key. */
-      readonly values: readonly WireObject[]
+      /** One per key; of a large request none once the operation was executed (`letGo`). */
+      readonly values: WireObject[]
       /** One per key; null where the whole object counts. */
       readonly changes?: readonly (readonly Change[] | null)[]
     }
@@ -93,6 +93,13 @@ export type Action =
       readonly source: unknown
     }
   | { readonly type: 'delete'; readonly query: Query | undefined }
+
+/** Lets go of the objects of executed transactions: those of one request may take 256 MiB. */
+export function letGo(transactions: readonly ClientTransaction[]): void {
+  for (const { operations } of transactions) {
+    for (const { action } of operations) if ('values' in action) action.values.length = 0
+  }
+}
 
 /** Criteria that are to be executed; chunks after the first only name more keys. */
 export interface Query {
@@ -397,7 +404,7 @@ function readQuery(mut: WireObject): Query | undefined {
   return { criteria: readCriteria(criteria), source: criteria, isFirstChunk }
 }
 
-function listIn(object: WireObject, name: string): readonly unknown[] {
+function listIn(object: WireObject, name: string): unknown[] {
   const value = present(object, name)
   if (value === undefined) return []
   if (Array.isArray(value)) return value as unknown[]

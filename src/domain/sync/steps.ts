@@ -24,6 +24,7 @@ import {
   type Progress,
   reject,
   rejectOnce,
+  relieved,
   writeLongUnit,
   writeUnit,
 } from './unit'
@@ -124,7 +125,8 @@ async function judgeAll(
   }
   for (let step = 0; step < plan.count; step += 1) {
     try {
-      await database.writeSteps((steps) => judgeStep(steps, step), options)
+      const judged = database.writeSteps((steps) => judgeStep(steps, step), options)
+      await relieved(push, judged)
     } catch (error) {
       if (error === JUDGED) continue
       if (!isRejection(error)) throw error

@@ -30,6 +30,8 @@ export interface Sync {
   readonly report?: (damage: SatchelError) => void
   /** Ends the sync while its changes are not stored: its caller is gone. */
   readonly signal?: AbortSignal
+  /** Called after each unit of a large request, which leaves garbage; its objects are let go of then. */
+  readonly relieve?: () => void
 }
 
 /** Stores the changes of a request of sync and answers it: `storeRequest`, then `answerSync`. */
@@ -83,7 +85,7 @@ function requireSameDatabase(database: Database, { dbId }: SyncRequest): void {
 }
 
 async function store(database: Database, given: Sync, subject: string) {
-  const { request, now, rulesByTable, limits, signal } = given
+  const { request, now, rulesByTable, limits, signal, relieve } = given
   const actor = { ...given.actor, subject }
   const { transactions, clientIdentity: identity } = request
   const found = await database.read((tx) => {
@@ -107,6 +109,7 @@ async function store(database: Database, given: Sync, subject: string) {
     rulesByTable,
     limits,
     ...(signal === undefined ? {} : { signal }),
+    ...(relieve === undefined ? {} : { relieve }),
   })
   return { ...pushed, client: client.number }
 }

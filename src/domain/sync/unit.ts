@@ -45,12 +45,13 @@ export function writeUnit<T extends Progress>(
   push: Push,
   work: (tx: WriteTx) => T,
 ): Promise<T> {
-  return database.write((tx) => {
+  const written = database.write((tx) => {
     requireWriter(tx, push.actor, push.now)
     const part = work(tx)
     remember(tx, push, part)
     return part
   }, optionsOf(push))
+  return relieved(push, written)
 }
 
 /** The same for long work, which goes in steps, and may take longer than the time budget of a unit. */
@@ -59,7 +60,7 @@ export function writeLongUnit<T extends Progress>(
   push: Push,
   work: (step: Step) => Promise<T>,
 ): Promise<T> {
-  return database.writeSteps(
+  const written = database.writeSteps(
     async (step) => {
       await step((tx) => requireWriter(tx, push.actor, push.now))
       const part = await work(step)
@@ -68,6 +69,12 @@ export function writeLongUnit<T extends Progress>(
     },
     { ...optionsOf(push), isUnbounded: true },
   )
+  return relieved(push, written)
+}
+
+/** A unit, after which a large request collects its garbage. */
+export function relieved<T>({ relieve }: Push, unit: Promise<T>): Promise<T> {
+  return relieve === undefined ? unit : unit.finally(relieve)
 }
 
 function optionsOf({ actor, client, signal }: Push): WriteOptions {

@@ -13,7 +13,7 @@ import { isFirstSync, storeRequest } from '../../domain/sync/sync'
 import { textsDeclared } from '../../domain/sync/text'
 import { aborted, SatchelError } from '../../domain/value/error'
 import { FIXED_LIMITS } from '../../domain/value/fixed-limits'
-import { createCollector } from '../../sync/garbage'
+import { createCollector, createRelief } from '../../sync/garbage'
 import type { Answering } from '../../sync/hub'
 import { answer } from '../answer'
 import { type Authorised, authorised } from '../caller'
@@ -48,6 +48,7 @@ export function createSync(http: HttpContext): AnswerSync {
     small: (body) => readSyncRequest(body, http.writeLimits),
     large: (pieces, grow) => readSyncBody(pieces, http.writeLimits, grow),
   }
+  const relieve = createRelief(RELIEF)
   const streams = createGate(MOST_STREAMS)
   const streamed = createCollector(COLLECT_AFTER)
   const made = (characters: number) => {
@@ -67,8 +68,9 @@ export function createSync(http: HttpContext): AnswerSync {
       await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
     }
     const maxBytes = isAnonymous ? UNCHANGING : LIMITS.bytes
-    const stored = await bodies.json(call, { scratch: host.scratch, maxBytes, reader }, (request) =>
-      store({ call, host, actor, isLater }, movedBy(request, host.lead()), stack),
+    const source = { scratch: host.scratch, maxBytes, reader }
+    const stored = await bodies.json(call, source, (request, bytes) =>
+      store({ call, host, actor, isLater, bytes }, movedBy(request, host.lead()), stack),
     )
     const { parts, first } = await begin(stored, async () => {
       stack.defer(await streams.enter())
@@ -87,7 +89,7 @@ export function createSync(http: HttpContext): AnswerSync {
 
   /** Stores the changes of the request. The live connections of its client rest until `stack` is disposed. */
   async function store(
-    { call, host, actor, isLater }: Counted,
+    { call, host, actor, isLater, bytes }: Counted,
     request: SyncRequest,
     stack: DisposableStack,
   ): Promise<StoredRequest> {
@@ -110,6 +112,7 @@ export function createSync(http: HttpContext): AnswerSync {
         rulesByTable: rowRulesWith(sendInvitation),
         limits: http.writeLimits,
         ...(mayTakeLong(request) ? { signal: call.sent.signal } : {}),
+        ...(bytes > LARGE ? { relieve } : {}),
         contents: host.blobs,
         refused: (rows) =>
           http.rejected({ requestId: call.id, database: host.name, subject }, rows),
@@ -160,6 +163,10 @@ const IDLE_SECONDS = 30
 const MOST_STREAMS = 8
 /** While several are streamed, garbage is collected after this many characters. */
 const COLLECT_AFTER = 12 * 1024 * 1024
+/** The size of a request whose units leave much garbage, in bytes. */
+const LARGE = 1024 * 1024
+/** While these are executed, garbage is collected when the process has grown by so many bytes. */
+const RELIEF = 96 * 1024 * 1024
 /** How often, and how long after each other, a first sync is tried while the server is busy. */
 const TRIES = 20
 const PAUSE_MS = 1_000
@@ -196,6 +203,8 @@ const encoder = new TextEncoder()
 interface Counted extends Authorised {
   /** Takes the count back. */
   readonly isLater: () => void
+  /** The size of its body. */
+  readonly bytes: number
 }
 
 /** A request whose changes are stored, and whose answer is missing. */

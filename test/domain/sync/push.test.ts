@@ -307,6 +307,41 @@ describe('a transaction of a client', () => {
     }
   })
 
+  test('of a large request is let go of once it was executed, and may be sent again', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const client = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
+    const keys = Array.from({ length: 150 }, (_, n) => `card${n}`)
+    const muts = keys.map((key) => ({ ...insert(card(key, { n: 1 })), txid: key, ts: NOW }))
+    const { transactions } = readSyncRequest({
+      clientIdentity: 'one',
+      schema: {},
+      changes: [{ table: 'cards', muts }],
+    })
+    let units = 0
+    const push = () =>
+      pushTransactions(database, {
+        actor: person('alice'),
+        client,
+        transactions,
+        baseOf: () => 1_000,
+        now: NOW,
+        rulesByTable: ROW_RULES,
+        relieve: () => (units += 1),
+      })
+    await push()
+    expect(units).toBeGreaterThan(1)
+    const held = transactions.flatMap(({ operations }) =>
+      operations.flatMap(({ action }) => ('values' in action ? action.values : [])),
+    )
+    expect(held).toEqual([])
+    const { named, rejections } = await push()
+    expect(rejections).toEqual([])
+    expect(await read(database, 'cards', 'card149')).toMatchObject({ n: 1 })
+    // Its client may have anything there: it gets the whole row.
+    expect(named.get('cards')?.get('card0')).toMatchObject({ isAsSent: false, names: undefined })
+  })
+
   test('is refused with its whole request when the database is closed', async () => {
     await using world = await setupPush()
     const { database } = world
