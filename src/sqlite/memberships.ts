@@ -75,7 +75,7 @@ export function membershipReader(context: TxContext): MembershipReader {
             place: JSON.stringify([row.permissions, row.roles]),
           }
     },
-    wasOwn(userId, email, key) {
+    hadMemberRow(userId, email, key) {
       const rows = context.connection.prepare<FormerRow>(
         'SELECT subject, key, realm, revision, at, sum FROM former_memberships WHERE subject = ? AND key = ?',
       )

@@ -4,7 +4,7 @@ import type { RealmRef } from '../domain/store/realms'
 import type { Commit, ReadTx } from '../domain/store/store'
 import { changeMessage } from '../domain/sync/message'
 import { withoutText } from '../domain/sync/text'
-import { isPersonal, visibilityOf, wasOwn } from '../domain/sync/visible'
+import { isPersonal, visibilityOf, hadMemberRow } from '../domain/sync/visible'
 import { mentionsBlobs } from '../domain/value/blob'
 import type { Declared } from './copy'
 import { createCollector } from './garbage'
@@ -160,7 +160,7 @@ function ownParts(
     } else if (!isOwn) {
       if (object === null && isMember) seen.push(change)
     } else if (object === null || object.entered <= base) {
-      if (wasOwn(tx, caller.actor, key)) seen.push({ ...change, object: null })
+      if (hadMemberRow(tx, caller.actor, key)) seen.push({ ...change, object: null })
     }
   }
   return encode(tx, seen, base)

@@ -92,7 +92,7 @@ function subjectsOf({ caller }: Session): readonly string[] {
 
 /** The client and the login that the token ends with, as commits name them (`CommitUnit.records`). */
 function recordsOf({ caller }: Session): readonly string[] {
-  const facts = caller?.actor.bond?.facts
+  const facts = caller?.actor.credential?.facts
   if (facts === undefined) return []
   const { clientId, login } = facts
   const client = clientId === PUBLIC_CLIENT ? [] : [`clients ${clientId}`]

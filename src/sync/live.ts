@@ -96,7 +96,7 @@ export function createLive({ hosts, clock, report }: LiveOptions): Live {
 
 /** The token's times count by the clock of its database, which may be ahead. */
 function callerOf(actor: Actor, now: number) {
-  const { bond } = actor
-  const lead = bond === undefined ? 0 : bond.verified - now
-  return { actor, lead, ends: bond === undefined ? Infinity : bond.expires - lead }
+  const { credential } = actor
+  const lead = credential === undefined ? 0 : credential.verified - now
+  return { actor, lead, ends: credential === undefined ? Infinity : credential.expires - lead }
 }

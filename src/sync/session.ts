@@ -257,9 +257,9 @@ export class Session implements SocketOwner, Reader, LiveSession {
   }
 
   #stands(tx: ReadTx): boolean {
-    const bond = this.caller?.actor.bond
-    if (this.caller === undefined || bond === undefined) return true
-    const standing = findStanding(tx, bond.facts)
+    const credential = this.caller?.actor.credential
+    if (this.caller === undefined || credential === undefined) return true
+    const standing = findStanding(tx, credential.facts)
     if (standing === undefined) return false
     this.#ends = Math.min(this.caller.ends, standing.ends - this.caller.lead)
     return this.#ends > this.#hub.now() && typeof standing.user?.deactivated !== 'number'

@@ -38,7 +38,7 @@ describe('verifying a token', () => {
     const first = await server.authority.verify(accessToken)
     server.clock.advance(MINUTE)
     const second = await server.authority.verify(accessToken)
-    expect(second.bond!.verified - first.bond!.verified).toBe(MINUTE)
+    expect(second.credential!.verified - first.credential!.verified).toBe(MINUTE)
   })
 
   test('remembers ten thousand tokens and forgets the oldest', async () => {

@@ -278,7 +278,7 @@ export function describeRealms(openStore: OpenStore): void {
         of.read((tx) => {
           const keys: string[] = []
           for (const key of ['1', '2', '3', '4', '5', '6']) {
-            if (tx.memberships.wasOwn(id, email, key)) keys.push(key)
+            if (tx.memberships.hadMemberRow(id, email, key)) keys.push(key)
           }
           return keys
         })

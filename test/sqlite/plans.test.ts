@@ -409,7 +409,7 @@ async function live(database: Database): Promise<void> {
     tx.objects.realmsWith(tx.tables.find('roles')!, new Set([1, 2]))
     tx.memberships.ofSubjectIn(null, 'alice@example.com', 1)
     tx.memberships.ofUser('alice', 5)
-    tx.memberships.wasOwn('alice', 'alice@example.com', 'key')
+    tx.memberships.hadMemberRow('alice', 'alice@example.com', 'key')
     tx.memberships.ofSubjectIn('alice', null, 1)
     tx.memberships.ofRealm(1, '', 5, true)
     tx.memberships.ofRealm(1, '', 5)

@@ -53,7 +53,7 @@ const INSTEAD: readonly (readonly [
   [
     'former_memberships',
     'UPDATE former_memberships SET realm = 9',
-    (tx) => tx.memberships.wasOwn('eve', null, 'mmb1'),
+    (tx) => tx.memberships.hadMemberRow('eve', null, 'mmb1'),
     true,
     false,
   ],

@@ -175,7 +175,7 @@ function connect(
   { identity = 'one', knowsBlobRefs = true, facts, ends = Infinity, send = () => 1 }: Connecting,
 ): TestSocket {
   const plain = actorOf(person)
-  const bond = {
+  const credential = {
     facts: tokenFacts({
       subject: plain.subject ?? '',
       clientId: PUBLIC_CLIENT,
@@ -186,7 +186,7 @@ function connect(
     verified: clock.now(),
     expires: ends,
   }
-  const actor = facts === undefined ? plain : { ...plain, bond }
+  const actor = facts === undefined ? plain : { ...plain, credential }
   const messages: Message[] = []
   let taken = 0
   let isCut = false

@@ -116,7 +116,7 @@ interface Verified {
 
 function actorOf({ actor, facts, expires }: Verified, now: number): Actor {
   const { subject, email, name, scopes, named } = actor
-  return { subject, email, name, scopes, named, bond: { facts, verified: now, expires } }
+  return { subject, email, name, scopes, named, credential: { facts, verified: now, expires } }
 }
 
 function read(payload: JWTPayload): Verified {

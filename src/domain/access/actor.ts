@@ -12,7 +12,7 @@ export interface Actor {
   readonly name: string | null
   readonly scopes: ReadonlySet<Scope>
   /** Absent for an anonymous caller and for the server itself: nothing stored can end these. */
-  readonly bond?: Bond
+  readonly credential?: Credential
   /** The name of `subject` and `email`, if it was made before. */
   readonly named?: AccessName
 }
@@ -25,7 +25,7 @@ export interface AccessName {
 }
 
 /** The tie between a caller and what is stored: with it a token ends early (promises 14 and 15). */
-export interface Bond {
+export interface Credential {
   /** The same for every request with the token. */
   readonly facts: TokenFacts
   /** When the token was verified for this request, ms, by a clock that never goes back. */
@@ -49,7 +49,7 @@ export interface TokenFacts {
 
 /** The stored facts behind a token, while all of them hold. */
 export interface Standing {
-  /** Undefined when the client acts for itself, and for callers without a bond. */
+  /** Undefined when the client acts for itself, and for callers without a credential. */
   readonly user: User | undefined
   /** When the key of the client stops working, ms, or infinity. */
   readonly ends: number
@@ -89,8 +89,10 @@ export function requireScopes(actor: Actor, required: readonly Scope[]): void {
  * deactivated user is refused exactly (promise 15). At once when the transaction remembers the
  * answer. Throws `INVALID_TOKEN` and `USER_DEACTIVATED`.
  */
-export function requireStanding(tx: ReadTx, { bond }: Actor): Standing {
-  return bond === undefined ? WITHOUT_BOND : requireGood(findStanding(tx, bond.facts), bond)
+export function requireStanding(tx: ReadTx, { credential }: Actor): Standing {
+  return credential === undefined
+    ? WITHOUT_CREDENTIAL
+    : requireGood(findStanding(tx, credential.facts), credential)
 }
 
 /**
@@ -148,9 +150,9 @@ export function licensedUntil({
   return Math.min(validUntil ?? Infinity, evaluation ?? Infinity)
 }
 
-const WITHOUT_BOND: Standing = { user: undefined, ends: Infinity }
+const WITHOUT_CREDENTIAL: Standing = { user: undefined, ends: Infinity }
 
-function requireGood(standing: Standing | undefined, { verified }: Bond): Standing {
+function requireGood(standing: Standing | undefined, { verified }: Credential): Standing {
   if (standing === undefined || standing.ends <= verified) {
     throw new SatchelError(
       'INVALID_TOKEN',

@@ -57,7 +57,7 @@ export interface MembershipReader {
    * until it was removed or given to somebody else. It may be the user's again. Known as long as
    * tombstones are kept; costs one for the id and one for the address, however many rows they lost.
    */
-  wasOwn(userId: string, email: string | null, key: string): boolean
+  hadMemberRow(userId: string, email: string | null, key: string): boolean
 }
 
 export interface MembershipWriter extends MembershipReader {

@@ -10,10 +10,10 @@ import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { changedProperties } from '../value/value'
 import type { Work } from '../value/work'
-import { type Execution, type OwnedRealm, writingOf } from './execution'
+import { type Execution, type OwnedRealm, writingOf } from './transaction'
 import { isRejection, judgePut, judgeSize } from './judge'
 import type { RowState } from './merge'
-import { disappoint } from './operations'
+import { markDiverged } from './operations'
 import type { Row } from './overlay'
 import { noteRow } from './refused'
 import { replay } from './replay'
@@ -82,7 +82,7 @@ export function* addOwnerRows(run: Execution, owned: readonly OwnedRealm[]): Wor
     if (table === undefined) throw new Error('the table realms is missing')
     const accepted = ensureOwnerRow(writingOf(run, table), realm, owner)
     const row = accepted === undefined ? undefined : rowOfMember(run, accepted)
-    if (row !== undefined) disappoint(run, row)
+    if (row !== undefined) markDiverged(run, row)
   }
 }
 
@@ -245,7 +245,7 @@ function judge(
 ): Placement | undefined {
   const own = judgePut(writing, row, object, row.before)
   if (own === undefined) {
-    disappoint(run, row)
+    markDiverged(run, row)
     return undefined
   }
   if (run.push.limits !== undefined) judgeSize(own, row.table, run.push.limits)
@@ -263,7 +263,7 @@ function settleReplayed(
   writing: Writing,
   sent: RowState & { kind: 'row' },
 ): Settled {
-  disappoint(run, row)
+  markDiverged(run, row)
   run.isReplayed = true
   const { state, before } = row
   const realmId = sent.object['realmId']
@@ -318,7 +318,7 @@ export function stampsOf(run: Execution, row: Row, { draft }: Placement): string
   // Rules may have set properties of their own.
   const isOwn = draft.object === state.object
   if (!isOwn && changedProperties(state.object, draft.object).length > 0) {
-    disappoint(run, row)
+    markDiverged(run, row)
     const stamp = [push.now, revision, push.client.number] as const
     stampReplacement(state.stamps, state.object, draft.object, stamp)
   }

@@ -1,6 +1,6 @@
 import { criteriaOf } from './candidates'
 import { addOwnerRows, commitRows } from './commit'
-import type { Execution } from './execution'
+import type { Execution } from './transaction'
 import { enterNewRealms, leaveUnmadeRealms } from './new-realms'
 import { applyOperation, type PlacedOperation } from './operations'
 import { renewRights, rightsBefore } from './renewal'

@@ -1,6 +1,6 @@
 import type { Change, TimedObject } from '../store/objects'
 import { type WireObject, getOwn, parseStored } from '../value/value'
-import type { NamedKey } from './named'
+import type { NamedKey } from './named-keys'
 import { namesSince, readStamps, stampedSince } from '../object/stamps'
 
 /** The operations of a message to clients, which fold them by key in any case (protocol.md §4.8). */

@@ -4,7 +4,7 @@ import { mayMakeRealm } from '../object/placement'
 import { isRealmKey } from '../rows/realm-rows'
 import { FULL } from '../value/permission'
 import type { Work } from '../value/work'
-import { type Execution, writingOf } from './execution'
+import { type Execution, writingOf } from './transaction'
 import type { PlacedOperation } from './operations'
 
 /**

@@ -15,7 +15,7 @@ import {
   originOf,
   timeByCriteria,
   writingOf,
-} from './execution'
+} from './transaction'
 import { isRejection, judgePut } from './judge'
 import {
   type Merged,
@@ -25,7 +25,7 @@ import {
   type RowState,
   withoutKey,
 } from './merge'
-import type { NamedKey } from './named'
+import type { NamedKey } from './named-keys'
 import type { Row } from './overlay'
 import type { Action, Operation } from './request'
 import type { Work } from '../value/work'
@@ -197,7 +197,7 @@ function* applyByCriteria(run: Execution, placed: PlacedOperation): Work {
     done.delete(key)
   }
   // The client did not expect it to reach these.
-  for (const row of run.overlay.rowsOf(table)) if (done.has(row.key)) disappoint(run, row)
+  for (const row of run.overlay.rowsOf(table)) if (done.has(row.key)) markDiverged(run, row)
 }
 
 function* matchingRows(run: Execution, table: Table, criteria: Criteria): Work<Row[]> {
@@ -367,7 +367,7 @@ function noteAbsent(run: Execution, { state }: Row, isPending: boolean): void {
 }
 
 /** The row is not what its client has assumed, if it named that. */
-export function disappoint(run: Execution, row: Row): void {
+export function markDiverged(run: Execution, row: Row): void {
   const { names } = run
   const { table, key, base } = row
   noteAbsent(run, row, true)

@@ -8,10 +8,17 @@ import { SatchelError } from '../value/error'
 import { sharedTurn } from '../value/turn'
 import { type InlineSource, inlined } from './inline'
 import { createOperations, type Operations } from './message'
-import { CHUNK, makePlan, type Plan, type Pull } from './plan'
+import { CHUNK, makePlan, type Plan, type Pull } from './answer-plan'
 import { formatRevision } from './revision'
 import { echoSchema } from './schema'
-import { addInvitations, addSeen, dropFormerRows, pendingRows, type Sight, sightOf } from './sight'
+import {
+  addInvitations,
+  addSeen,
+  dropFormerRows,
+  pendingRows,
+  type Sight,
+  sightOf,
+} from './answer-rows'
 import { withoutText } from './text'
 import { isPersonal } from './visible'
 

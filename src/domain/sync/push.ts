@@ -8,11 +8,10 @@ import { atOnce, type Work } from '../value/work'
 import { type Candidates, hasCriteria } from './candidates'
 import { inOrderMade, isInOrder, withRightTimes } from './clock'
 import { executeAll } from './execute'
-import { createWrittenRows, type Execution, type Push } from './execution'
+import { createWrittenRows, type Execution, type Push } from './transaction'
 import { isRejection } from './judge'
 import { createReplays } from './kept'
-import type { Named, Rejection } from './named'
-import { createNames } from './names'
+import { createNames, type Named, type Rejection } from './named-keys'
 import { createRefusedRows, type RefusedRows } from './refused'
 import { type ClientTransaction, letGo } from './request'
 import { executePrepared, type Prepared, writePrepared } from './prepare'
@@ -31,7 +30,7 @@ import {
   writeLongUnit,
   writeUnit,
 } from './unit'
-import { uploadRows } from './upload'
+import { adoptAnonymousRows } from './anonymous-rows'
 
 /** What a request did. */
 export interface Pushed {
@@ -90,7 +89,8 @@ async function executeUnit(
   own: Set<number>,
 ): Promise<void> {
   const [first] = unit
-  if (first?.isUpload === true) return await uploadRows(database, push, first, progress, own)
+  if (first?.isUpload === true)
+    return await adoptAnonymousRows(database, push, first, progress, own)
   const reach = first && (await reachOf(database, push, first))
   if (reach?.large !== undefined) {
     const large = { ...reach.large, isSure: isSure(push) }

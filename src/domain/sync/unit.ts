@@ -11,9 +11,8 @@ import {
   type Execution,
   type Push,
   type WrittenRows,
-} from './execution'
-import type { Rejection } from './named'
-import { type Names, createNames } from './names'
+} from './transaction'
+import { createNames, type Names, type Rejection } from './named-keys'
 import { type PlacedOperation, namesTold } from './operations'
 import { createOverlay } from './overlay'
 import { createReplays, type Replays } from './kept'

@@ -104,12 +104,12 @@ function loadVisibility(tx: ReadTx, actor: Actor): Visibility {
  * they are told that it is gone. Others can make any number of such rows, so that none is remembered:
  * callers ask for those of which the actor has to be told.
  */
-export function wasOwn(
+export function hadMemberRow(
   tx: ReadTx,
   { subject, email }: Pick<Actor, 'subject' | 'email'>,
   key: string,
 ): boolean {
-  return subject !== null && tx.memberships.wasOwn(subject, email, key)
+  return subject !== null && tx.memberships.hadMemberRow(subject, email, key)
 }
 
 /** True for the `members` rows in `rlm-public`: everyone sees only their own. */

@@ -222,7 +222,7 @@ async function rotate(host: Host, actor: Actor, body: Fields) {
   const days = body['oldClientExpiryDays'] ?? undefined
   if (days !== undefined && typeof days !== 'number')
     throw expected('oldClientExpiryDays', 'a number')
-  const own = actor.bond?.facts.clientId ?? ''
+  const own = actor.credential?.facts.clientId ?? ''
   const id = body['clientId'] === undefined ? own : requireText(body, 'clientId')
   const rotation = await managed(host, actor, (tx) => {
     const client = tx.clients.find(id)

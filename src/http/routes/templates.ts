@@ -81,7 +81,7 @@ async function sendTest(http: HttpContext, { host, actor }: Authorised, body: Fi
   }
   const own = await host.database.read((tx) => {
     requireStanding(tx, actor)
-    const client = tx.clients.find(actor.bond?.facts.clientId ?? '')
+    const client = tx.clients.find(actor.credential?.facts.clientId ?? '')
     return client?.email ?? actor.email
   })
   const receiver = to === undefined || to === null ? own : requireEmail(to, 'UNPROCESSABLE', 'to')

@@ -75,7 +75,7 @@ describe('a token for a person', () => {
       email: alice.email,
       name: 'Alice',
       scopes: new Set(['ACCESS_DB']),
-      bond: {
+      credential: {
         facts: expect.objectContaining({
           subject: alice.sub,
           clientId: server.client.clientId,

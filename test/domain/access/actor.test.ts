@@ -25,7 +25,7 @@ async function setup() {
   const as = (changes: Partial<TokenFacts> = {}, subject = 'alice'): Actor => ({
     ...ANONYMOUS,
     subject,
-    bond: {
+    credential: {
       facts: tokenFacts({ subject, clientId, login: null, incarnation, ...changes }),
       verified: clock.now(),
       expires: clock.now() + HOUR,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { TimedObject } from '../../../src/domain/store/objects'
 import { addNamedRow, changeMessage, createOperations } from '../../../src/domain/sync/message'
-import type { NamedKey } from '../../../src/domain/sync/named'
+import type { NamedKey } from '../../../src/domain/sync/named-keys'
 import type { WireObject } from '../../../src/domain/value/value'
 
 /** A row that entered in revision 2 and of which `names` were written in revision 8. */

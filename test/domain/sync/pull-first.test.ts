@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../../src/domain/access/actor'
-import type { Named } from '../../../src/domain/sync/named'
+import type { Named } from '../../../src/domain/sync/named-keys'
 import { ALICE, BOB, MEMBER, TEAM } from './client'
 import { createDevice, declare, many, MARKED, NOW, operationsOf, openWorld, SCHEMA } from './setup'
 

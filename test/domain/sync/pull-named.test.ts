@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Named, NamedKey } from '../../../src/domain/sync/named'
+import type { Named, NamedKey } from '../../../src/domain/sync/named-keys'
 import { ALICE, BOB, MEMBER, TEAM } from './client'
 import { createDevice, many, operationsOf, openWorld } from './setup'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { Database as File } from 'bun:sqlite'
 import { verifyDatabase } from '../../../src/domain/rows/verification'
-import type { Named } from '../../../src/domain/sync/named'
+import type { Named } from '../../../src/domain/sync/named-keys'
 import { nextTurn } from '../../../src/domain/value/turn'
 import { ALICE, BOB, MEMBER, TEAM } from './client'
 import { createDevice, date, many, operationsOf, openWorld } from './setup'

@@ -149,7 +149,7 @@ describe('a deleted user (spec.md §3)', () => {
     const known = (id: string, address: string | null) =>
       database.read((tx) => {
         let count = 0
-        for (const key of keys) if (tx.memberships.wasOwn(id, address, key)) count += 1
+        for (const key of keys) if (tx.memberships.hadMemberRow(id, address, key)) count += 1
         return count
       })
     expect([await known(ALICE, null), await known('', email)]).toEqual([60, 60])
@@ -177,7 +177,7 @@ describe('a deleted user (spec.md §3)', () => {
     await database.read((tx) => {
       expect(tx.jobs.list()).toEqual([])
       for (const email of addresses) {
-        expect(tx.memberships.wasOwn(email, null, `of ${email}`)).toBe(false)
+        expect(tx.memberships.hadMemberRow(email, null, `of ${email}`)).toBe(false)
       }
     })
   })

@@ -3,9 +3,9 @@ import type { Change, ChangePosition, TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
 import { addChange, addNamedRow, createOperations, type Operations } from './message'
-import type { NamedKey } from './named'
-import { CHUNK, isPending, type Plan } from './plan'
-import { isPersonal, type Visibility, visibilityOf, wasOwn } from './visible'
+import type { NamedKey } from './named-keys'
+import { CHUNK, isPending, type Plan } from './answer-plan'
+import { isPersonal, type Visibility, visibilityOf, hadMemberRow } from './visible'
 
 /** What the actor sees at this moment of the realms that the answer lists. */
 export interface Sight {
@@ -42,7 +42,7 @@ export function addSeen(tx: ReadTx, sight: Sight, operations: Operations, change
   const named = plan.pull.named.get(name)?.get(key)
   if (named !== undefined && isPending(named) && revision <= plan.revision) return
   if (object === null) {
-    if (isPersonal(name, change.realm) && !wasOwn(tx, plan.pull.actor, key)) return
+    if (isPersonal(name, change.realm) && !hadMemberRow(tx, plan.pull.actor, key)) return
     if (named?.revision === revision && !isPending(named)) return
     const table = plan.tables.get(name)
     const current = table && tx.objects.findMany(table, [key]).get(key)
@@ -54,7 +54,7 @@ export function addSeen(tx: ReadTx, sight: Sight, operations: Operations, change
   if (!isSeen(sight, name, object)) {
     const isKnown = sight.realms.has(object.realm) && object.entered <= plan.base
     // Of a realm whose content they see, users lack only rows of `members`.
-    if (isKnown && wasOwn(tx, plan.pull.actor, key)) operations.delete(name, key)
+    if (isKnown && hadMemberRow(tx, plan.pull.actor, key)) operations.delete(name, key)
     return
   }
   const isOwn = named?.revision === revision && !isPending(named)
@@ -167,7 +167,7 @@ function dropWithdrawn(tx: ReadTx, sight: Sight, operations: Operations, realm: 
     )
     const left = changes.filter(({ object }) => object === null || object.entered <= plan.base)
     const keys: string[] = []
-    for (const { key } of left) if (wasOwn(tx, plan.pull.actor, key)) keys.push(key)
+    for (const { key } of left) if (hadMemberRow(tx, plan.pull.actor, key)) keys.push(key)
     const current = tx.objects.findMany(table, keys)
     for (const key of keys) {
       const row = current.get(key)

@@ -5,11 +5,10 @@ import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { type WireObject, getOwn } from '../value/value'
 import { addOwnerRows, commitRows, writePlain } from './commit'
-import { createWrittenRows, type Execution, type Push, originOf } from './execution'
+import { createWrittenRows, type Execution, type Push, originOf } from './transaction'
 import { isRejection } from './judge'
 import { mergeWhole } from './merge'
-import type { NamedKey } from './named'
-import { type Names, createNames } from './names'
+import { createNames, type NamedKey, type Names } from './named-keys'
 import { namesOfValues } from './operations'
 import type { Row } from './overlay'
 import { addRefused, noteRow } from './refused'
@@ -62,7 +61,7 @@ const UNAUTHORIZED = 'unauthorized'
  * §4.4): each is judged alone, and a refused one costs no other. Rows that are there stay, except
  * private ones that are older. `own` gets the revisions in which nothing changed but these rows.
  */
-export async function uploadRows(
+export async function adoptAnonymousRows(
   database: Database,
   push: Push,
   transaction: ClientTransaction,

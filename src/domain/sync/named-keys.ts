@@ -1,0 +1,88 @@
+/** The keys that the operations of one request name, in wire form, by table. */
+export type Named = ReadonlyMap<string, ReadonlyMap<string, NamedKey>>
+
+/** What a request did to one key: it decides how the answer brings its client up to date. */
+export interface NamedKey {
+  /** The revision that the client had seen when it changed the row; undefined when unknown. */
+  readonly base: number | undefined
+  /**
+   * The row is what the client has assumed: every operation on it was applied as it was sent, and
+   * nobody else had changed or removed it after `base`. False for a repeated transaction.
+   */
+  readonly isAsSent: boolean
+  /** A transaction that names the key was rejected: the client needs the whole row. */
+  readonly isRejected: boolean
+  /**
+   * The revision in which the transaction changed the row, of a repeated one too; undefined when it
+   * changed nothing.
+   */
+  readonly revision: number | undefined
+  /**
+   * The top-level properties that the operations wrote; undefined when the client may not have the
+   * row any more, because it deleted it.
+   */
+  readonly names: ReadonlySet<string> | undefined
+}
+
+/** A transaction that was rejected, as the answer lists it (protocol.md §4.3). */
+export interface Rejection {
+  readonly txid: string
+  /** The code of the refusal. */
+  readonly name: string
+  readonly message: string
+}
+
+/** Collects what the transactions of a request did to the keys that they name. */
+export interface Names {
+  /** Adds what one operation, or the end of one transaction, says of a key. */
+  note(table: string, key: string, note: NamedKey): void
+  /** Adds what another collection says, in its order, and releases that. */
+  append(other: Names): void
+  readonly named: Named
+  /** Hands the collection over: it is not used afterwards. */
+  release(): ReadonlyMap<string, Map<string, NamedKey>>
+}
+
+export function createNames(): Names {
+  const named = new Map<string, Map<string, NamedKey>>()
+
+  function note(table: string, key: string, added: NamedKey): void {
+    const keys = named.get(table)
+    if (keys === undefined) {
+      named.set(table, new Map([[key, added]]))
+      return
+    }
+    const known = keys.get(key)
+    keys.set(key, known === undefined ? added : joined(known, added))
+  }
+
+  return {
+    note,
+    append(other) {
+      for (const [table, added] of other.release()) {
+        if (named.has(table)) for (const [key, one] of added) note(table, key, one)
+        else named.set(table, added)
+      }
+    },
+    named,
+    release: () => named,
+  }
+}
+
+function bothOf(one: NamedKey['names'], other: NamedKey['names']): NamedKey['names'] {
+  if (one === undefined || other === undefined) return undefined
+  if (other.size === 0) return one
+  return one.union(other)
+}
+
+function joined(known: NamedKey, added: NamedKey): NamedKey {
+  const { base, names } = known
+  const isBased = base !== undefined && added.base !== undefined
+  return {
+    base: isBased ? Math.min(base, added.base) : undefined,
+    isAsSent: known.isAsSent && added.isAsSent,
+    isRejected: known.isRejected || added.isRejected,
+    revision: added.revision ?? known.revision,
+    names: bothOf(names, added.names),
+  }
+}
