@@ -6,6 +6,7 @@ import { hasErrno } from '../disk'
 import { withColors } from './color'
 import { HELP_WIDTH, styleHelp, wrapHelp } from './help'
 import { SatchelError } from '../domain/value/error'
+import { addBackupCommands } from './backup'
 import { addBlobCommands } from './blob'
 import { addClientCommands, addKeyCommands, addTokenCommand } from './client'
 import { type Cli, Ending, Interruption } from './command'
@@ -35,6 +36,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   schema: addSchemaCommands,
   import: addImportCommand,
   export: addExportCommand,
+  backup: addBackupCommands,
   job: addJobCommands,
   verify: addVerifyCommand,
   blob: addBlobCommands,

@@ -51,9 +51,11 @@ function linesOf(parent: CommandUnknownOpts, path: string): string[][] {
   const commands = parent.commands.filter((command) => command.name() !== 'help')
   return commands.flatMap((command) => {
     const name = `${path} ${command.name()}`
-    if (command.commands.length > 0) return linesOf(command, name)
-    const usage = `${name} ${command.usage().replace('[options]', '').trim()}`.trimEnd()
-    return [[`\`${usage}\``, markdown(sentence(command.description()))]]
+    const below = linesOf(command, name)
+    if (below.length > 0 && command.registeredArguments.length === 0) return below
+    const words = command.usage().replace('[options]', '').replace('[command]', '').trim()
+    const usage = `${name} ${words}`.trimEnd()
+    return [[`\`${usage}\``, markdown(sentence(command.description()))], ...below]
   })
 }
 

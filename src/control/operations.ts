@@ -1,3 +1,4 @@
+import { backupOperations } from './backups'
 import { blobOperations } from './blobs'
 import { clientOperations } from './clients'
 import { databaseOperations } from './databases'
@@ -21,6 +22,7 @@ const OPERATIONS = {
   ...databaseOperations,
   ...clientOperations,
   ...blobOperations,
+  ...backupOperations,
   ...mailOperations,
   ...userOperations,
   ...providerOperations,

@@ -8,6 +8,7 @@ import type { ServerMail } from '../mail/mailer'
 import { isLoopback } from '../net/networks'
 import { createOutbound } from '../net/outbound'
 import type { Door } from './door'
+import { type Backups, createBackups } from './backups'
 import { createDeletions, type Deletions } from './deletions'
 import { takeFolder } from './folder'
 import { openFolderEngine } from './folder-engine'
@@ -27,6 +28,9 @@ export interface DataFolder extends AsyncDisposable {
   /** Present in test mode. */
   readonly testing: Testing | undefined
   readonly deletions: Deletions
+  readonly backups: Backups
+  /** The bytes of the file of the server, which belongs to no database. */
+  serverFile(): Uint8Array
   /** The mail settings of the server. */
   readonly mail: ServerMail
   /** The limits of each part of an imported file. */
@@ -94,6 +98,8 @@ export async function takeDataFolder(
     hostsAt: (door) => all.at(door),
     testing,
     deletions,
+    backups: createBackups(config.memory),
+    serverFile: () => engine.serverFile(),
     mail: context.mail,
     addressOf: (database) => context.addressOf(database),
     importLimits: importLimits(config),

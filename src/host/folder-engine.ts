@@ -73,6 +73,8 @@ export function openFolderEngine(
       }),
     secretKey: (database) =>
       explained(path, () => openSecretKey(database, folderOf(database.name), secretKey, isDurable)),
+    hasKeyFiles: secretKey === null,
+    serverFile: () => store.serverFile(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }

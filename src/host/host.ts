@@ -5,6 +5,8 @@ import { createVault } from '../auth/key/seal'
 import { createWebhook, type Webhook } from '../auth/person/webhook'
 import { createProviders, type Providers } from '../auth/provider/providers'
 import type { Clock } from '../clock'
+import type { KeyFacts } from '../domain/backup/frames'
+import { holdable, type HoldableBlobs } from '../domain/blob/hold'
 import { type BlobKeeper, createBlobKeeper } from '../domain/blob/keeper'
 import { createHistoryKeeper } from '../domain/sync/keeper'
 import type { Job } from '../domain/store/records'
@@ -46,7 +48,9 @@ export interface HostParts extends AsyncDisposable {
   readonly authority: Authority
   readonly mailer: Mailer
   /** The bytes of the blobs. */
-  readonly blobs: BlobStore
+  readonly blobs: HoldableBlobs
+  /** The secret key as a backup has it; no file for a key from the settings. */
+  readonly key: { readonly facts: KeyFacts; readonly file: Uint8Array | null }
   /** Temporary files of imports and exports. */
   readonly scratch: Scratch
   /** Everything that imports and exports use. */
@@ -105,7 +109,8 @@ export async function openHost(through: Through, context: HostContext): Promise<
   const secretKey = await engine.secretKey(upkeep)
   const vault = createVault(secretKey)
   const stored = stack.use(await engine.openBlobs(upkeep))
-  const blobs = doubles?.blobsOf(name, stored) ?? stored
+  const report = (error: unknown) => reportBlobs(name, error)
+  const blobs = holdable(doubles?.blobsOf(name, stored) ?? stored, report)
   const scratch = await engine.openScratch(upkeep)
   const mailer = stack.use(
     createMailer({
@@ -131,7 +136,6 @@ export async function openHost(through: Through, context: HostContext): Promise<
   )
   const { admit, clock: steady } = authority
   const addressOf = (tx: ReadTx) => findPublicAddress(tx) ?? context.addressOf(name)
-  const report = (error: unknown) => reportBlobs(name, error)
   const blobKeeper = stack.use(createBlobKeeper({ database: upkeep, bytes: blobs, clock, report }))
   stack.use(
     createHistoryKeeper({
@@ -155,6 +159,7 @@ export async function openHost(through: Through, context: HostContext): Promise<
     authority,
     mailer,
     blobs,
+    key: backedUpKey(secretKey, engine.hasKeyFiles),
     scratch,
     transfer,
     blobKeeper,
@@ -164,6 +169,16 @@ export async function openHost(through: Through, context: HostContext): Promise<
     jobs,
     address: () => upkeep.read(addressOf),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** The proof is an HMAC: it tells whether two keys are equal, and nothing of the key. */
+function backedUpKey(secretKey: Uint8Array, hasFile: boolean): HostParts['key'] {
+  const proof = new Bun.CryptoHasher('sha256', secretKey).update('satchel-backup').digest('hex')
+  const text = `${Buffer.from(secretKey).toString('base64url')}\n`
+  return {
+    facts: { place: hasFile ? 'file' : 'external', proof },
+    file: hasFile ? Buffer.from(text) : null,
   }
 }
 

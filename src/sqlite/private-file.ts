@@ -35,9 +35,12 @@ const FLAGS = {
 
 /**
  * Where SQLite keeps the index of a write-ahead log, for all connections of a database alike: in the file `-shm`,
- * which other processes share, or in the memory of this process, when the disk has no room for that file.
+ * which other processes share, or in the memory of this process, when the disk has no room for that file. `none`: the
+ * file has no log and nobody changes it, as in a backup, and no file is made beside it.
  */
-export type LogIndexPlace = 'file' | 'memory'
+export type LogIndexPlace = 'file' | 'memory' | 'none'
+
+const QUERIES = { memory: 'vfs=unix-excl', none: 'immutable=1' }
 
 /**
  * Opens a database file, which must not be a link: SQLite would follow it, and create what it leads to. Links
@@ -55,7 +58,7 @@ export function openDatabaseFile(
     const flags = FLAGS[mode] | sqlite.SQLITE_OPEN_NOFOLLOW
     if (index === 'file') return new Database(real, flags)
     const { href } = pathToFileURL(real)
-    return new Database(`${href}?vfs=unix-excl`, flags | sqlite.SQLITE_OPEN_URI)
+    return new Database(`${href}?${QUERIES[index]}`, flags | sqlite.SQLITE_OPEN_URI)
   } catch (error) {
     if (!(error instanceof SQLiteError) || error.code !== 'SQLITE_CANTOPEN_SYMLINK') throw error
     throw new SatchelError(

@@ -19,6 +19,8 @@ export interface Registry extends Disposable {
   claim(id: string, name: string): void
   /** Called when the folder `name` was removed. */
   forget(name: string): void
+  /** The bytes of the file, which is small. */
+  image(): Uint8Array
 }
 
 /**
@@ -51,6 +53,7 @@ export function openRegistry(
       change(() => db.run('DELETE FROM folders WHERE name = ?', [name]))
       drop(name)
     },
+    image: () => db.serialize(),
     [Symbol.dispose]: () => db.close(),
   }
 

@@ -32,7 +32,10 @@ export interface SqliteStoreOptions extends Omit<DatabaseOptions, 'caches' | 'on
   readonly clockOf?: ((database: string) => Clock) | undefined
 }
 
-export type SqliteStore = Store & TestStore
+export interface SqliteStore extends Store, TestStore {
+  /** The bytes of `server.sqlite`. */
+  serverFile(): Uint8Array
+}
 
 /**
  * The databases below `<folder>/databases`, one folder each (design.md §2). The caller holds the
@@ -162,6 +165,7 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
         leaving.delete(name)
       }
     },
+    serverFile: () => registry.image(),
     async image(name) {
       requireKnown(name)
       return (await opened(name)).image()

@@ -31,6 +31,6 @@ export interface StoredContent {
   readonly hash: string
   /** In bytes. */
   readonly size: number
-  /** Where the blob store has them; null when that is lost. */
-  readonly place: string | null
+  /** The name that the blob store has for them; null when that is lost. */
+  readonly file: string | null
 }

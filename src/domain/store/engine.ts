@@ -20,4 +20,8 @@ export interface Engine extends AsyncDisposable {
    * `STORAGE_FAILED` when they are lost.
    */
   secretKey(database: Database): Promise<Uint8Array>
+  /** False when one key from the settings seals the secrets of all databases. */
+  readonly hasKeyFiles: boolean
+  /** The file of the server, which belongs to no database, as of now. */
+  serverFile(): Uint8Array
 }

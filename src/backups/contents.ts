@@ -1,0 +1,34 @@
+import { BLOB_LIST, folderOf, MANIFEST, readManifest } from '../domain/backup/manifest'
+import { NEWLINE } from '../domain/json/bytes'
+import type { StoredContent } from '../domain/store/copy'
+import type { Target } from './target'
+
+/** A line in the list of blobs. */
+export type BlobEntry = StoredContent
+
+/** Throws `DAMAGED` and `NEWER_DATA`, with the name of the backup. */
+export async function readManifestOf(target: Target, backup: string) {
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const piece of target.read(backup, MANIFEST))
+    text += decoder.decode(piece, { stream: true })
+  return readManifest(text + decoder.decode())
+}
+
+/** The blobs of a database in the order of their hashes. */
+export async function* readBlobList(
+  target: Target,
+  backup: string,
+  database: string,
+): AsyncGenerator<BlobEntry> {
+  let rest = Buffer.alloc(0)
+  for await (const piece of target.read(backup, `${folderOf(database)}/${BLOB_LIST}`)) {
+    rest = Buffer.concat([rest, piece])
+    let start = 0
+    for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, start)) {
+      yield JSON.parse(rest.toString('utf8', start, end)) as BlobEntry
+      start = end + 1
+    }
+    rest = rest.subarray(start)
+  }
+}

@@ -1,0 +1,235 @@
+import {
+  closeSync,
+  constants,
+  fsync,
+  lstatSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { copyFile, link, open as openFile, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { appendTo, createFile, diskError, hasErrno, makeFolder, promised, syncPath } from '../disk'
+import { MANIFEST } from '../domain/backup/manifest'
+import { SatchelError } from '../domain/value/error'
+import { type Draft, isPath, type Sink, type Target, type TargetFile, timeOfBackup } from './target'
+
+/** Small files of which the syncs wait for the disk together. */
+const MOST_UNSYNCED = 64
+const PARTIAL = '.partial'
+const READ_BYTES = 256 * 1024
+
+/**
+ * Backups in a folder, a folder for each. A file that two of them have is one file with two names, so that each of
+ * them is whole, and any can be removed. Throws `STORAGE_FULL` and `READ_ONLY`.
+ */
+export function openFolderTarget(given: string): Target {
+  const root = resolve(given)
+  const explained = <T>(work: () => Promise<T>) => explainedAt(root, work)
+  const folderOf = (backup: string) => join(root, requireName(backup))
+  const warnings: string[] = []
+
+  async function prepare(): Promise<void> {
+    makeFolder(root)
+    const { mode } = statSync(root)
+    if ((mode & 0o077) !== 0 && warnings.length === 0) {
+      warnings.push(
+        `Other users of this machine may enter ${root}: a backup holds all data and keys, so close it with chmod 700, unless its file system has no modes`,
+      )
+    }
+  }
+
+  return {
+    name: root,
+    warnings,
+    takesKeys: true,
+    async list() {
+      const names = await namesIn(root)
+      return names
+        .filter((name) => timeOfBackup(name) !== undefined && isFile(join(root, name, MANIFEST)))
+        .toSorted()
+    },
+    files: (backup) => filesBelow(folderOf(backup), ''),
+    fileOf: (backup, path) => join(folderOf(backup), requirePath(path)),
+    read: (backup, path) => readFrom(join(folderOf(backup), requirePath(path)), path),
+    begin: (backup) =>
+      explained(async () => {
+        await prepare()
+        return createDraft(root, folderOf(backup), explained)
+      }),
+    remove: (backup) =>
+      explained(async () => {
+        // Nothing without a manifest is a backup, however far the removal gets.
+        await rm(join(folderOf(backup), MANIFEST), { force: true })
+        await rm(folderOf(backup), { recursive: true, force: true })
+      }),
+    clean: () =>
+      explained(async () => {
+        for (const name of await namesIn(root)) {
+          const isPartial = name.endsWith(PARTIAL) && isBackup(name.slice(0, -PARTIAL.length))
+          const isRemoved = isBackup(name) && !isFile(join(root, name, MANIFEST))
+          if (isPartial || isRemoved) await rm(join(root, name), { recursive: true, force: true })
+        }
+      }),
+  }
+}
+
+function createDraft(
+  root: string,
+  folder: string,
+  explained: <T>(work: () => Promise<T>) => Promise<T>,
+): Draft {
+  const partial = `${folder}${PARTIAL}`
+  const folders = new Set<string>()
+  const open = new Set<number>()
+  let unsynced: number[] = []
+  let isFinished = false
+  makeFolderOnce(partial)
+
+  function makeFolderOnce(path: string): void {
+    if (folders.has(path)) return
+    makeFolder(path)
+    for (let made = path; made.length >= partial.length; made = dirname(made)) folders.add(made)
+  }
+
+  function placeOf(path: string): string {
+    const place = join(partial, requirePath(path))
+    makeFolderOnce(dirname(place))
+    return place
+  }
+
+  async function syncAll(): Promise<void> {
+    const files = unsynced
+    unsynced = []
+    try {
+      await Promise.all(files.map((file) => promised((done) => fsync(file, done))))
+    } finally {
+      files.forEach(closeSync)
+    }
+  }
+
+  return {
+    create: (path) =>
+      explained(async (): Promise<Sink> => {
+        const place = placeOf(path)
+        const file = createFile(place)
+        open.add(file)
+        return {
+          write: (bytes) => explained(() => appendTo(file, bytes)),
+          end: () =>
+            explained(async () => {
+              open.delete(file)
+              unsynced.push(file)
+              if (unsynced.length >= MOST_UNSYNCED) await syncAll()
+            }),
+          discard: () => rm(place, { force: true }),
+        }
+      }),
+    reuse: (backup, path) =>
+      explained(async () => {
+        const [source, place] = [join(root, requireName(backup), requirePath(path)), placeOf(path)]
+        if (!isFile(source)) return false
+        try {
+          await link(source, place)
+        } catch (error) {
+          // A file system without hard links, or with no more for this file.
+          if (!hasErrno(error, 'EPERM', 'ENOTSUP', 'EMLINK', 'ENOSYS', 'EXDEV')) throw error
+          await copyFile(source, place, constants.COPYFILE_EXCL)
+          await syncPath(place)
+        }
+        return true
+      }),
+    finish: (manifest) =>
+      explained(async () => {
+        await syncAll()
+        for (const made of [...folders].toSorted().toReversed()) await syncPath(made)
+        const file = createFile(join(partial, MANIFEST))
+        try {
+          writeFileSync(file, manifest)
+          await promised((done) => fsync(file, done))
+        } finally {
+          closeSync(file)
+        }
+        await syncPath(partial)
+        await rename(partial, folder)
+        isFinished = true
+        await syncPath(root)
+      }),
+    async [Symbol.asyncDispose]() {
+      for (const file of [...open, ...unsynced.splice(0)]) closeSync(file)
+      if (!isFinished) await rm(partial, { recursive: true, force: true })
+    },
+  }
+}
+
+async function* filesBelow(folder: string, path: string): AsyncGenerator<TargetFile> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const below = path === '' ? entry.name : `${path}/${entry.name}`
+    if (entry.isDirectory()) yield* filesBelow(join(folder, entry.name), below)
+    else {
+      const size = entry.isFile() ? lstatSync(join(folder, entry.name)).size : null
+      yield { path: below, size }
+    }
+  }
+}
+
+async function* readFrom(file: string, path: string): AsyncGenerator<Uint8Array> {
+  let handle
+  try {
+    handle = await openFile(file, constants.O_RDONLY | constants.O_NOFOLLOW)
+  } catch (error) {
+    throw new SatchelError('DAMAGED', `${path} is missing from the backup, or cannot be read`, {
+      cause: error,
+    })
+  }
+  await using opened = handle
+  const buffer = Buffer.alloc(READ_BYTES)
+  for (;;) {
+    const { bytesRead } = await opened.read(buffer, 0, READ_BYTES)
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+async function explainedAt<T>(root: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw diskError(error, {
+      STORAGE_FULL: `The disk of ${root} is full: free some space, or remove old backups with satchel backup prune`,
+      READ_ONLY: `${root} cannot be written: make it writable for this user, or name another folder`,
+      STORAGE_FAILED: `${root} cannot be used as a folder of backups`,
+    })
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return []
+    throw error
+  }
+}
+
+function isFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true
+}
+
+function isBackup(name: string): boolean {
+  return timeOfBackup(name) !== undefined
+}
+
+/** Throws `UNPROCESSABLE`. */
+function requireName(backup: string): string {
+  if (isBackup(backup)) return backup
+  throw new SatchelError('UNPROCESSABLE', `${JSON.stringify(backup)} is no name of a backup`)
+}
+
+function requirePath(path: string): string {
+  if (isPath(path)) return path
+  throw new SatchelError(
+    'DAMAGED',
+    `The backup names a file outside of it, ${JSON.stringify(path)}`,
+  )
+}

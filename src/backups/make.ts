@@ -1,0 +1,231 @@
+import { createFrameReader, type FrameHead } from '../domain/backup/frames'
+import { knownLine } from '../domain/backup/known'
+import {
+  BLOB_LIST,
+  blobPath,
+  folderOf,
+  type ManifestDatabase,
+  type ManifestFile,
+  writeManifest,
+} from '../domain/backup/manifest'
+import { SatchelError } from '../domain/value/error'
+import { type BlobEntry, readBlobList, readManifestOf } from './contents'
+import { backupName, type Draft, type Sink, type Target } from './target'
+import { verifyBackup, type VerifyOptions } from './verify'
+
+/**
+ * Makes a backup and reads it again. Where a blob that it shares with the backup before is damaged, it is made once more
+ * without sharing. Throws `DAMAGED` when that helps nothing; then nothing is left of it.
+ */
+export async function makeVerifiedBackup(
+  target: Target,
+  send: SendBackup,
+  options: MakeOptions & VerifyOptions,
+): Promise<MadeBackup> {
+  const made = await makeBackup(target, send, options)
+  const { faults } = await verifyBackup(target, made.name, options)
+  const [fault] = faults
+  if (fault === undefined) return made
+  await target.remove(made.name)
+  if (made.written < made.bytes) {
+    return await makeVerifiedBackup(target, send, { ...options, isWhole: true })
+  }
+  throw new SatchelError(
+    'DAMAGED',
+    `${fault.path} of the backup was not what was written when it was read again: look at the disk of ${target.name}, and at the data with satchel verify`,
+  )
+}
+
+/** The process that has the data: sends a backup to `download`, without the blobs that `upload` lists. */
+export type SendBackup = (streams: {
+  readonly upload: ReadableStream<Uint8Array>
+  readonly download: (bytes: Uint8Array) => Promise<void>
+}) => Promise<unknown>
+
+export interface MakeOptions {
+  readonly now: number
+  /** Of this program. */
+  readonly version: string
+  /** Nothing is shared with other backups. */
+  readonly isWhole?: boolean
+}
+
+export interface MadeBackup {
+  readonly name: string
+  /** The SHA-256 of the manifest. */
+  readonly hash: string
+  readonly databases: readonly ManifestDatabase[]
+  /** Of all files, and of those that were written, in bytes: the others are shared with the backup before. */
+  readonly bytes: number
+  readonly written: number
+}
+
+/**
+ * Writes what `send` sends as a backup that is whole by itself; blobs that the newest backup of the target has are
+ * shared with it, unless `isWhole`. Nothing is left of one that fails.
+ */
+export async function makeBackup(
+  target: Target,
+  send: SendBackup,
+  { now, version, isWhole = false }: MakeOptions,
+): Promise<MadeBackup> {
+  await target.clean()
+  const earlier = await target.list()
+  const before = isWhole ? undefined : earlier.at(-1)
+  const name = backupName(now, earlier)
+  await using draft = await target.begin(name)
+  const writer = createBackupWriter(target, draft, before)
+  const reader = createFrameReader(writer)
+  const upload = streamOf(before === undefined ? nothing() : listKnown(target, before))
+  await send({ upload, download: reader.push })
+  reader.close()
+  const { databases, files, bytes, written } = await writer.finish()
+  const created = new Date(now).toISOString()
+  const { text, hash } = writeManifest({ version, created, databases, files })
+  await draft.finish(text)
+  return { name, hash, databases, bytes, written }
+}
+
+interface OpenDatabase extends Omit<ManifestDatabase, 'blobs'> {
+  readonly blobs: { count: number; bytes: number; readonly damaged: string[] }
+  readonly list: HashedSink
+}
+
+/** Writes parts as they arrive to their files. */
+function createBackupWriter(target: Target, draft: Draft, before: string | undefined) {
+  const files: ManifestFile[] = []
+  const databases: ManifestDatabase[] = []
+  let bytes = 0
+  let shared = 0
+  let database: OpenDatabase | undefined
+  let part: { readonly sink: HashedSink; readonly blob?: BlobEntry } | undefined
+
+  async function begin(head: FrameHead): Promise<void> {
+    if (head.kind === 'database') {
+      await endDatabase()
+      const { kind: _, ...rest } = head
+      const list = await createHashed(draft, `${folderOf(head.name)}/${BLOB_LIST}`)
+      database = { ...rest, blobs: { count: 0, bytes: 0, damaged: [] }, list }
+    } else if (head.kind === 'file') {
+      const folder = database === undefined ? '' : `${folderOf(database.name)}/`
+      if (head.path === 'secret.key' && !target.takesKeys) return
+      part = { sink: await createHashed(draft, folder + head.path) }
+    } else {
+      await beginBlob(requireDatabase(database), head)
+    }
+  }
+
+  async function beginBlob(
+    owner: OpenDatabase,
+    { state, hash, size, file }: Extract<FrameHead, { kind: 'blob' }>,
+  ): Promise<void> {
+    const blob = { hash, size, file }
+    const path = blobPath(owner.name, hash)
+    if (state === 'damaged') owner.blobs.damaged.push(hash)
+    else if (state === 'sent') part = { sink: await createHashed(draft, path), blob }
+    else if (before !== undefined && (await draft.reuse(before, path))) {
+      shared += size
+      await noteBlob(owner, blob)
+    } else {
+      throw new SatchelError('STORAGE_FAILED', `${path} of the backup ${before} cannot be shared`)
+    }
+  }
+
+  async function noteBlob(owner: OpenDatabase, blob: BlobEntry): Promise<void> {
+    await owner.list.write(Buffer.from(`${JSON.stringify(blob)}\n`))
+    owner.blobs.count += 1
+    owner.blobs.bytes += blob.size
+    bytes += blob.size
+  }
+
+  async function end(): Promise<void> {
+    if (part === undefined) return
+    const { sink, blob } = part
+    part = undefined
+    const ended = await sink.end()
+    if (blob !== undefined && ended.hash !== blob.hash) {
+      requireDatabase(database).blobs.damaged.push(blob.hash)
+      await sink.discard()
+      return
+    }
+    if (blob === undefined) note(ended)
+    else await noteBlob(requireDatabase(database), blob)
+  }
+
+  function note(ended: ManifestFile): void {
+    bytes += ended.size
+    files.push(ended)
+  }
+
+  async function endDatabase(): Promise<void> {
+    if (database === undefined) return
+    const { list, ...ended } = database
+    note(await list.end())
+    databases.push(ended)
+    database = undefined
+  }
+
+  return {
+    begin,
+    bytes: async (piece: Uint8Array) => await part?.sink.write(piece),
+    end,
+    async finish() {
+      await endDatabase()
+      return { databases, files, bytes, written: bytes - shared }
+    },
+  }
+}
+
+function requireDatabase(database: OpenDatabase | undefined): OpenDatabase {
+  if (database === undefined) throw new Error('a blob came before its database')
+  return database
+}
+
+/** A file whose hash is known when it has ended. */
+interface HashedSink {
+  write(bytes: Uint8Array): Promise<void>
+  end(): Promise<ManifestFile>
+  discard: Sink['discard']
+}
+
+async function createHashed(draft: Draft, path: string): Promise<HashedSink> {
+  const sink = await draft.create(path)
+  const hasher = new Bun.CryptoHasher('sha256')
+  let size = 0
+  return {
+    async write(bytes) {
+      hasher.update(bytes)
+      size += bytes.length
+      await sink.write(bytes)
+    },
+    async end() {
+      await sink.end()
+      return { path, size, hash: hasher.digest('hex') }
+    },
+    discard: () => sink.discard(),
+  }
+}
+
+/** The blobs that are in a backup. */
+async function* listKnown(target: Target, backup: string): AsyncGenerator<Uint8Array> {
+  const { manifest } = await readManifestOf(target, backup)
+  const names = manifest.databases.map(({ name }) => name).toSorted()
+  for (const name of names) {
+    for await (const { hash } of readBlobList(target, backup, name)) {
+      yield Buffer.from(`${knownLine(name, hash)}\n`)
+    }
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await pieces.next()
+      if (next.done === true) controller.close()
+      else controller.enqueue(next.value)
+    },
+    cancel: async () => void (await pieces.return(undefined)),
+  })
+}

@@ -1,0 +1,70 @@
+/** A place with backups: a folder, or a bucket. Everything below has paths with slashes, and no dots. */
+export interface Target {
+  /** As it is shown: a path, or an address without secrets. */
+  readonly name: string
+  /** Sentences about it for the operator. */
+  readonly warnings: readonly string[]
+  /** May `secret.key` be written to it. */
+  readonly takesKeys: boolean
+  /** The names of the complete backups, the oldest first. */
+  list(): Promise<string[]>
+  /** All that is in a backup, in no order. */
+  files(backup: string): AsyncIterable<TargetFile>
+  /** The bytes of a file. Throws `DAMAGED` when it is missing or cannot be opened. */
+  read(backup: string, path: string): AsyncIterable<Uint8Array>
+  /** Where the file is on this machine, if it is. */
+  readonly fileOf?: (backup: string, path: string) => string
+  /** Begins a backup, which is none until it is finished. */
+  begin(backup: string): Promise<Draft>
+  /** Removes a backup. */
+  remove(backup: string): Promise<void>
+  /** Removes what backups that were interrupted have left. */
+  clean(): Promise<void>
+}
+
+export interface TargetFile {
+  readonly path: string
+  /** In bytes; null for a link or another thing that is no file. */
+  readonly size: number | null
+}
+
+/** A backup that is being written. Disposing it removes it, unless it is finished. */
+export interface Draft extends AsyncDisposable {
+  /** A new file. */
+  create(path: string): Promise<Sink>
+  /** Makes the file of an earlier backup one of this; false where it must be written. */
+  reuse(backup: string, path: string): Promise<boolean>
+  /** Makes everything survive power loss, then the manifest, then makes it a backup. */
+  finish(manifest: string): Promise<void>
+}
+
+export interface Sink {
+  write(bytes: Uint8Array): Promise<void>
+  end(): Promise<void>
+  /** Removes the file, which has ended. */
+  discard(): Promise<void>
+}
+
+/** The beginning of a backup, which names it: in UTC, with a number when there are several of a second. */
+const NAME = /^(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})Z(?:-\d{1,3})?$/
+
+export function backupName(now: number, taken: readonly string[]): string {
+  const name = `${new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')}Z`
+  for (let number = 1; ; number += 1) {
+    const numbered = number === 1 ? name : `${name}-${number}`
+    if (!taken.includes(numbered)) return numbered
+  }
+}
+
+/** The time in a name, ms; undefined for the name of another thing. */
+export function timeOfBackup(name: string): number | undefined {
+  const [, date, hours, minutes, seconds] = NAME.exec(name) ?? []
+  if (date === undefined) return undefined
+  const time = Date.parse(`${date}T${hours}:${minutes}:${seconds}.000Z`)
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** True for a path that leads nowhere but into the backup. */
+export function isPath(path: string): boolean {
+  return /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/.test(path)
+}

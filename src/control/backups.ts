@@ -1,0 +1,81 @@
+import { writeHead } from '../domain/backup/frames'
+import { backUp } from '../domain/backup/source'
+import { createKnownBlobs } from '../domain/backup/known'
+import { SatchelError } from '../domain/value/error'
+import type { DataFolder } from '../host/data-folder'
+import { optional, text } from './fields'
+import { onFolder, type Streams } from './operation'
+
+export const backupOperations = {
+  /**
+   * The download is the backup, as `domain/backup/frames` says, of one database or of all and the file of the server;
+   * the upload says which blobs the caller has (`domain/backup/known`). Progress is in bytes.
+   */
+  backup: onFolder(
+    {
+      scopes: 'operator',
+      effect: 'secret',
+      summary: 'Send a backup of databases',
+      input: { database: optional(text) },
+    },
+    async (folder, { database }, streams) => {
+      using _ = folder.backups.begin()
+      const names = database === null ? await folder.hosts.list() : [database]
+      const send = createSender(streams, await countBytes(folder, names))
+      if (database === null) {
+        const bytes = folder.serverFile()
+        await send(writeHead({ kind: 'file', path: 'server.sqlite', size: bytes.length }))
+        await send(bytes)
+      }
+      const known = createKnownBlobs(streams.upload)
+      for (const name of names.toSorted()) {
+        using held = await folder.hosts.hold(name)
+        const { host } = held
+        using kept = new DisposableStack()
+        kept.use(host.blobs.hold())
+        await using copy = await host.database.copy()
+        const { blobs, key } = host
+        const source = { name, copy, blobs, key: key.facts, keyFile: key.file }
+        for await (const piece of backUp(source, (hash) => known(name, hash))) await send(piece)
+      }
+      return { databases: names.length }
+    },
+  ),
+
+  /** The scheduled backups; null without a schedule. */
+  'backup.status': onFolder(
+    {
+      scopes: 'operator',
+      effect: 'read',
+      summary: 'Show the scheduled backups',
+      input: {},
+    },
+    async (folder) => ({ schedule: folder.backups.schedule }),
+  ),
+}
+
+/** About as many bytes as a backup will have, for its progress. */
+async function countBytes({ hosts }: DataFolder, names: readonly string[]): Promise<number> {
+  let total = 0
+  for (const name of names) {
+    const { database } = await hosts.open(name)
+    const usage = await database.read((tx) => tx.blobs.usage(null))
+    total += usage.bytes
+    await using copy = await database.copy()
+    total += copy.size
+  }
+  return total
+}
+
+/** Sends pieces, and stops when the caller has gone. */
+function createSender({ download, progress, signal }: Streams, total: number) {
+  let sent = 0
+  return async (piece: Uint8Array) => {
+    if (signal?.aborted === true) {
+      throw new SatchelError('CONFLICT', 'The backup was interrupted, and nothing is left of it')
+    }
+    await download?.(piece)
+    sent += piece.length
+    progress?.(Math.min(sent, total), total)
+  }
+}

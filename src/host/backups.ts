@@ -1,0 +1,48 @@
+import { SatchelError } from '../domain/value/error'
+
+/** The backups of a data folder: one at a time. */
+export interface Backups {
+  /** Begins one, until it is disposed. Throws `CONFLICT` while another is under way, and for data in memory. */
+  begin(): Disposable
+  /** The scheduled backups, which the schedule itself keeps up to date; null without a schedule. */
+  schedule: ScheduleStatus | null
+}
+
+/** The state of the scheduled backups. Times are ISO 8601. */
+export interface ScheduleStatus {
+  /** Where they are written. */
+  readonly target: string
+  /** When the next one begins. */
+  readonly next: string
+  /** The latest one that was verified. */
+  readonly last: { readonly name: string; readonly at: string; readonly bytes: number } | null
+  /** Why the latest attempts have failed; null after one that has not. */
+  readonly failure: {
+    readonly at: string
+    readonly attempts: number
+    readonly reason: string
+  } | null
+}
+
+export function createBackups(isMemory: boolean): Backups {
+  let isUnderWay = false
+  return {
+    schedule: null,
+    begin() {
+      if (isMemory) {
+        throw new SatchelError(
+          'CONFLICT',
+          'This server keeps its data in memory and discards it at exit (--memory), so there is nothing to back up: export it with satchel export',
+        )
+      }
+      if (isUnderWay) {
+        throw new SatchelError(
+          'CONFLICT',
+          'A backup of this data folder is under way: repeat the command when it has ended',
+        )
+      }
+      isUnderWay = true
+      return { [Symbol.dispose]: () => void (isUnderWay = false) }
+    },
+  }
+}
