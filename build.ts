@@ -94,6 +94,33 @@ const withBlank: Bun.BunPlugin = {
   },
 }
 
+/** Puts the commit in place of nothing (src/commit.ts): one commit always gives the same executable. */
+const withCommit: Bun.BunPlugin = {
+  name: 'commit',
+  setup(build) {
+    build.onLoad({ filter: /\/src\/commit\.ts$/ }, async () => ({
+      contents: `export const COMMIT = ${JSON.stringify(await findCommit())}`,
+      loader: 'js',
+    }))
+  },
+}
+
+/** Null outside a checkout. */
+async function findCommit(): Promise<string | null> {
+  if (Bun.which('git') === null) return null
+  const head = await Bun.$`git rev-parse HEAD`
+    .cwd(import.meta.dir)
+    .quiet()
+    .nothrow()
+  if (head.exitCode !== 0) return null
+  const changes = await Bun.$`git status --porcelain`
+    .cwd(import.meta.dir)
+    .quiet()
+    .nothrow()
+    .text()
+  return `${head.text().trim()}${changes === '' ? '' : '-changed'}`
+}
+
 /** With a target, for another platform than this one. */
 async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promise<void> {
   // Put in place when it is whole, also under a program that runs. Its name is in the executable, where a
@@ -109,7 +136,7 @@ async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promi
     ].map((path) => join(import.meta.dir, path)),
     target: 'bun',
     format: 'esm',
-    plugins: [withBlank, loadOnUse],
+    plugins: [withBlank, withCommit, loadOnUse],
     bytecode: true,
     // Modules that are imported on demand are also read from the file on demand.
     splitting: true,
@@ -246,6 +273,9 @@ try {
   else if (flag === undefined) await compile(join(DIST, 'satchel'))
   else throw new Error(`${flag} is unknown: there are --npm and --publish`)
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  // Of a build, its errors tell the place.
+  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error]
+  for (const one of errors)
+    process.stderr.write(`${one instanceof Error ? one.message : String(one)}\n`)
   process.exitCode = 1
 }

@@ -1,5 +1,6 @@
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { version } from '../../package.json'
+import { COMMIT } from '../commit'
 import { UsageError } from '../config/config'
 import { addConfigCommands } from './config'
 import { hasErrno } from '../disk'
@@ -83,6 +84,7 @@ async function parse(
   cli: Cli,
   show: (text: string) => void,
 ): Promise<void> {
+  if (asksForBuild(args)) return show(`${JSON.stringify(await describeBuild())}\n`)
   const program = createProgram(args[0] ?? '', cli, show)
   if (args.length === 0) return program.outputHelp()
   try {
@@ -92,6 +94,18 @@ async function parse(
     if (!isMistake || error.code === 'commander.help') throw error
     throw new UsageError(mistake(error.message, nameOf(program, args)), { cause: error })
   }
+}
+
+/** `satchel --version --json`, in either order. */
+function asksForBuild(args: readonly string[]): boolean {
+  const isVersion = args.includes('--version') || args.includes('-v')
+  return args.length === 2 && isVersion && args.includes('--json')
+}
+
+/** `commit` is null when the program runs from its sources. */
+async function describeBuild() {
+  const { sqliteVersion } = await import('../sqlite/version')
+  return { version, commit: COMMIT, bun: Bun.version, sqlite: sqliteVersion() }
 }
 
 /** An error of the command line as a sentence, with a way out: a similar word, or the help of the command. */

@@ -118,6 +118,25 @@ test('says its version', async () => {
   }
 })
 
+test('says what it was built from', async () => {
+  for (const args of [
+    ['--version', '--json'],
+    ['--json', '-v'],
+  ]) {
+    const { exitCode, stdout } = await runSatchel(args)
+    expect(exitCode).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({
+      version,
+      commit: null,
+      bun: Bun.version,
+      sqlite: expect.stringMatching(/^3\.\d+\.\d+$/),
+    })
+  }
+  expect(await runSatchel(['--version', '--json', 'serve'])).toMatchObject({
+    stdout: `${version}\n`,
+  })
+})
+
 test.each([
   [['srve'], "Unknown command 'srve' (Did you mean serve?)\n"],
   [['nothing'], "Unknown command 'nothing'; see satchel --help"],
