@@ -21,7 +21,7 @@ export interface Live extends Disposable {
   answering(host: Host, identity: string, subject: string | null): Answering
   /** The sockets of the database that are open. */
   sessions(host: Host): Iterable<LiveSession>
-  /** `observer` hears what becomes of commits at the sockets, instead of another one, until this is disposed. */
+  /** `observer` hears the fate of commits at the sockets (`Observer`), instead of another one, until this is disposed. */
   observe(host: Host, observer: Observer): Disposable
 }
 

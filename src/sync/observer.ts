@@ -20,7 +20,7 @@ export interface SessionState {
   readonly isFull: boolean
 }
 
-/** What became of a commit at a session. */
+/** The fate of a commit at a session. */
 export type Delivery =
   | 'sent'
   /** None of the changes concerned the client: for instance it does not declare the table. */
@@ -33,7 +33,7 @@ export type Delivery =
   /** Its page may not use the database any more, or the database is gone. */
   | 'refused'
 
-/** Hears what becomes of commits at the sockets of one database. Its methods must not throw. */
+/** Hears the fate of commits at the sockets of one database. Its methods must not throw. */
 export interface Observer {
   /** `origin` of a unit names its writer. */
   committed(commit: Commit): void

@@ -1,3 +1,5 @@
+// Work done before the first login: docs/merging.md, "Transactions", last paragraph.
+
 import { accessOf, followRealm, unitAccess, type UnitAccess } from '../access/access'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import type { Database, Step, WriteTx } from '../store/store'

@@ -1,3 +1,6 @@
+// The content of the answer to a sync request (protocol.md §4.3, §4.7): decided once, in the
+// snapshot with which it begins.
+
 import type { Actor } from '../access/actor'
 import type { BlobStore } from '../store/blob-store'
 import type { ChunkSize } from '../store/objects'

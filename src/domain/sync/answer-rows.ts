@@ -1,3 +1,6 @@
+// Which rows and deletions the answer holds, and how a client gets back what was merged otherwise
+// than it assumed: docs/merging.md, "Transactions".
+
 import { requireStanding } from '../access/actor'
 import type { Change, ChangePosition, TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'

@@ -1,3 +1,5 @@
+// The rows that an operation with criteria reaches: docs/merging.md, "Operations with criteria".
+
 import { accessOf } from '../access/access'
 import type { Actor } from '../access/actor'
 import type {

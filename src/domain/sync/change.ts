@@ -1,3 +1,5 @@
+// Paths and property modifications: docs/merging.md, "Counting is not overwriting".
+
 import type { WriteLimits } from '../object/limits'
 import type { Path } from '../object/stamps'
 import { isNameText } from '../value/key'

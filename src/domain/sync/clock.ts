@@ -1,3 +1,6 @@
+// The times and the order of the changes of a client: docs/merging.md, "A property belongs to its
+// latest writer".
+
 import { DAY } from '../value/time'
 import type { ClientTransaction, Operation } from './request'
 

@@ -1,3 +1,6 @@
+// The operations of a transaction, one after the other, with the rights from before it:
+// docs/merging.md, "Transactions".
+
 import { criteriaOf } from './candidates'
 import { addOwnerRows, commitRows } from './commit'
 import type { Execution } from './transaction'

@@ -1,3 +1,5 @@
+// The end of history: docs/merging.md, "After a long time offline".
+
 import type { Clock } from '../../clock'
 import type { Database, WriteTx } from '../store/store'
 import { DAY, HOUR, MINUTE } from '../value/time'

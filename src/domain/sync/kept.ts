@@ -1,3 +1,5 @@
+// Operations with criteria that are remembered: docs/merging.md, "Operations with criteria".
+
 import type { Actor } from '../access/actor'
 import type { RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'

@@ -1,3 +1,6 @@
+// One write against what others wrote: docs/merging.md, "A property belongs to its latest writer",
+// "put and add" and "Deleted objects".
+
 import { type WireObject, getOwn, setOwn } from '../value/value'
 import {
   collide,

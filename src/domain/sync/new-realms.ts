@@ -1,3 +1,5 @@
+// Full permissions in realms that the transaction itself creates: docs/merging.md, "Transactions".
+
 import { enter, unitAccess } from '../access/access'
 import { startJob } from '../job/job'
 import { mayMakeRealm } from '../object/placement'

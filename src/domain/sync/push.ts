@@ -1,3 +1,6 @@
+// The transactions of a request, each as a whole and once: docs/merging.md, "Transactions" and
+// "Exactly once".
+
 import { accessOf } from '../access/access'
 import type { RulesByTable } from '../object/writing'
 import { IMPORTED_REALM_RULES } from '../rows/realm-rows'

@@ -1,3 +1,6 @@
+// Remembered operations reach rows that come after them: docs/merging.md, "Operations with
+// criteria".
+
 import { accessOf, mayRead } from '../access/access'
 import { birthOf, hasRun, noteRun, type Stamps } from '../object/stamps'
 import type { Writing } from '../object/writing'

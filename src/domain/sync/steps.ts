@@ -1,3 +1,5 @@
+// One operation on very many objects, written in steps: docs/merging.md, "Transactions".
+
 import { accessOf } from '../access/access'
 import { requireWriter } from '../access/actor'
 import type { Database, Step, WriteTx } from '../store/store'

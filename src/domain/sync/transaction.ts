@@ -1,3 +1,6 @@
+// A transaction of a client under way: its rights, its rows, its place in time. docs/merging.md,
+// "Transactions".
+
 import type { Access, UnitAccess } from '../access/access'
 import type { Actor } from '../access/actor'
 import type { WriteLimits } from '../object/limits'
