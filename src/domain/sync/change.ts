@@ -49,6 +49,26 @@ export function readChangeSpec(spec: WireObject, limits = NO_LIMITS): Change[] {
   })
 }
 
+/** A change of so many characters may be made to any number of objects. */
+const UNCOUNTED = 1_024
+
+/** How many characters a changeSpec copies into so many objects, as the limit of them counts. */
+export function copiesOf(spec: unknown, objects: number): number {
+  if (objects < 2) return 0
+  return Math.max(0, (JSON.stringify(spec)?.length ?? 0) - UNCOUNTED) * objects
+}
+
+/** Throws `UNPROCESSABLE` when the changes of a transaction copy more into its objects. */
+export function requireFewCopies(characters: number): void {
+  const { copiedCharacters } = FIXED_LIMITS
+  if (characters <= copiedCharacters.most) return
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `The changes of a transaction copy at most ${mostOf(copiedCharacters)} into several objects each: change fewer of them at once`,
+    { reason: 'changeSpec' },
+  )
+}
+
 /** Each name on the way to a value counts. */
 function requireFewNames(paths: readonly string[], limits: SpecLimits): void {
   const { pathCharacters } = FIXED_LIMITS

@@ -4,6 +4,8 @@ import type { TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
+import { SatchelError } from '../value/error'
+import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
 import { parseStored } from '../value/value'
 import type { Work } from '../value/work'
 import type { Unknown, RowState } from './merge'
@@ -32,7 +34,7 @@ export interface Row {
 /** The rows of one transaction. */
 export interface Overlay {
   get(table: Pick<Table, 'name'>, key: string): Row | undefined
-  /** Brings these keys in, unless they are. */
+  /** Brings these keys in, unless they are. Throws `UNPROCESSABLE` when there is too much in all objects together. */
   load(run: InUnit, table: Table, keys: readonly string[]): Work
   rows(): IteratorObject<Row>
   rowsOf(table: Table): readonly Row[]
@@ -43,12 +45,16 @@ interface InUnit {
   readonly tx: WriteTx
 }
 
-/** Keys that are looked up at once. */
+/** Keys that are looked up at once, and first, or where objects are large. */
 const BATCH = 250
+const FEW = 10
+/** The size from which an object is large, in characters. */
+const LARGE = 64 * 1024
 
 /** `access`: what the actor could see before the transaction. */
 export function createOverlay(access: Access): Overlay {
   const byTable = new Map<string, Map<string, Row>>()
+  let [loaded, characters] = [0, 0]
 
   function rowsByKey(table: Table): Map<string, Row> {
     const known = byTable.get(table.name)
@@ -77,11 +83,16 @@ export function createOverlay(access: Access): Overlay {
     *load(run, table, keys) {
       const rows = rowsByKey(table)
       const missing = [...new Set(keys)].filter((key) => !rows.has(key))
-      for (let start = 0; start < missing.length; start += BATCH) {
+      for (let start = 0; start < missing.length;) {
         if (start > 0) yield
-        const batch = missing.slice(start, start + BATCH)
+        const isLarge = loaded === 0 || characters > loaded * LARGE
+        const batch = missing.slice(start, start + (isLarge ? FEW : BATCH))
+        start += batch.length
         const found = run.tx.objects.findMany(table, batch)
         for (const key of batch) rows.set(key, rowOf(run.tx, table, key, found.get(key)))
+        loaded += batch.length
+        for (const { value } of found.values()) characters += value.length
+        if (characters > FIXED_LIMITS.reachedCharacters.most) throw tooMuch()
       }
     },
     *rows() {
@@ -89,6 +100,14 @@ export function createOverlay(access: Access): Overlay {
     },
     rowsOf: (table) => [...(byTable.get(table.name)?.values() ?? [])],
   }
+}
+
+function tooMuch(): SatchelError {
+  return new SatchelError(
+    'UNPROCESSABLE',
+    `A transaction changes objects of at most ${mostOf(FIXED_LIMITS.reachedCharacters)}: change fewer of them at once`,
+    { reason: 'changes' },
+  )
 }
 
 const ABSENT: RowState = { kind: 'absent' }

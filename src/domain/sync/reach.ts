@@ -2,6 +2,8 @@ import type { Database } from '../store/store'
 import { SatchelError } from '../value/error'
 import { FIXED_LIMITS, type FixedLimit } from '../value/fixed-limits'
 import { type Candidates, criteriaOf, findCandidates, hasCriteria } from './candidates'
+import { copiesOf, requireFewCopies } from './change'
+import { isRejection } from './judge'
 import type { Push } from './transaction'
 import type { ClientTransaction } from './request'
 import { isOneOperation } from './row-steps'
@@ -39,6 +41,8 @@ export async function reachOf(
   const candidates = reaches
     ? await findCandidates(database, actor, transaction, signal)
     : undefined
+  const refusal = candidates && tooManyCopies(transaction, candidates)
+  if (refusal !== undefined) return { refusal }
   if (isOneOperation(transaction)) {
     const isRuled = rulesByTable.has(transaction.operations[0]!.table)
     const reached = candidates?.keysByCriteria.values().next().value?.length ?? 0
@@ -50,6 +54,26 @@ export async function reachOf(
   if (rows > transactionObjects.most) return { refusal: tooManyRows(transactionObjects) }
   if (ruled > transactionRows.most) return { refusal: tooManyRows(transactionRows) }
   return { candidates, isPrepared: !reaches && ruled === 0 }
+}
+
+/** The refusal of a transaction whose operations with criteria copy too much into the objects they reach. */
+function tooManyCopies(
+  { operations }: ClientTransaction,
+  { keysByCriteria }: Candidates,
+): SatchelError | undefined {
+  let copies = 0
+  for (const { action } of operations) {
+    const criteria = criteriaOf(action)
+    if (action.type !== 'modify' || criteria === undefined) continue
+    copies += copiesOf(action.source, keysByCriteria.get(criteria)?.length ?? 0)
+  }
+  try {
+    requireFewCopies(copies)
+    return undefined
+  } catch (error) {
+    if (!isRejection(error)) throw error
+    return error
+  }
 }
 
 const NONE: Candidates = { revision: 0, keysByCriteria: new Map() }

@@ -3,7 +3,14 @@ import { FIXED_LIMITS, requireFew } from '../value/fixed-limits'
 import { isNameText } from '../value/key'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
 import { LeftOut } from '../json/shaped'
-import { type Change, escaped, readChangeSpec, type SpecLimits } from './change'
+import {
+  type Change,
+  copiesOf,
+  escaped,
+  readChangeSpec,
+  requireFewCopies,
+  type SpecLimits,
+} from './change'
 import { type Criteria, readCriteria } from './criteria'
 
 /** The body of a request to `POST /sync` (protocol.md §4.2). */
@@ -253,6 +260,8 @@ function readBaseRevision(value: unknown): BaseRevision {
 interface Gathered {
   readonly operations: Operation[]
   refusal: SatchelError | undefined
+  /** The characters that its updates copy into several objects each. */
+  copies: number
 }
 
 function* readTransactions(
@@ -270,10 +279,11 @@ function* readTransactions(
       yield
     }
   }
-  return [...gathered].map(([txid, transaction]) => ({
+  return [...gathered].map(([txid, { operations, refusal }]) => ({
     txid,
     isUpload: txid.startsWith(UPLOAD),
-    ...transaction,
+    operations,
+    refusal,
   }))
 }
 
@@ -289,7 +299,7 @@ function readOperation(
   if (!isName(txid) || txid === '') {
     throw invalid('"txid" of an operation', NAME)
   }
-  const transaction = gathered.get(txid) ?? { operations: [], refusal: undefined }
+  const transaction = gathered.get(txid) ?? { operations: [], refusal: undefined, copies: 0 }
   gathered.set(txid, transaction)
   const keys = listIn(mut, 'keys').map(readKey)
   const ts = present(mut, 'ts')
@@ -304,6 +314,10 @@ function readOperation(
   }
   try {
     const action = readAction(mut, keys.length, limits)
+    if (action.type === 'update' && action.changes.length === 1) {
+      transaction.copies += copiesOf(listIn(mut, 'changeSpecs')[0], keys.length)
+      requireFewCopies(transaction.copies)
+    }
     transaction.operations.push(lastOfEach({ ...common, action }))
   } catch (error) {
     if (!(error instanceof SatchelError)) throw error

@@ -89,6 +89,18 @@ export const FIXED_LIMITS = {
     of: 'the same of the built-in tables',
     beyond: 'the transaction is rejected',
   },
+  copiedCharacters: {
+    most: 64 * 1024 * 1024,
+    unit: 'characters',
+    of: 'what the changes of a sync transaction copy into several objects each (changes of up to 1,024 characters do not count)',
+    beyond: 'the transaction is rejected',
+  },
+  reachedCharacters: {
+    most: 128 * 1024 * 1024,
+    unit: 'characters',
+    of: 'the objects that a sync transaction changes, as they were before (of one operation on very many: a thousand of them)',
+    beyond: 'the transaction is rejected',
+  },
   keptOperations: {
     most: 1_000,
     unit: 'operations',
