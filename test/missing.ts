@@ -267,7 +267,7 @@ const WRITING: { readonly [N in Noun]: Readonly<Record<WritingVerbs<N>, true>> }
     dropEntries: true,
     erase: true,
   },
-  blobs: { put: true, remove: true, placeContent: true, removeSpentPlace: true },
+  blobs: { put: true, remove: true, setFile: true },
   realms: { ensure: true, markErasing: true },
   memberships: { put: true, remove: true, removeOfRealm: true, forgetFormer: true },
   users: { put: true, noteLogin: true, remove: true },

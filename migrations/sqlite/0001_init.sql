@@ -425,17 +425,13 @@ CREATE TABLE blobs (
   idle_since INTEGER,
   -- 1: all its uploaders were erased, and it goes with the last object that references it.
   is_left INTEGER NOT NULL DEFAULT 0,
-  -- Where the blob store has the bytes. Of the blobs with a hash only the one with the first id has a
-  -- place, and a place is never used again.
-  place TEXT,
-  -- Of the hash and the place.
-  place_sum INTEGER NOT NULL,
-  -- Of all columns before the time.
+  -- The file in which the blob store has the bytes.
+  file TEXT NOT NULL,
+  -- Of id, hash, size, type, time and file.
   sum INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX blobs_of_hash ON blobs (hash);
-CREATE UNIQUE INDEX blobs_by_place ON blobs (place) WHERE place IS NOT NULL;
+CREATE INDEX blobs_by_file ON blobs (file);
 CREATE INDEX blobs_idle ON blobs (idle_since) WHERE idle_since IS NOT NULL;
 
 -- The private realm of each uploader: one life of a user, like every realm number.
@@ -463,8 +459,3 @@ CREATE TABLE blob_usage (
   bytes INTEGER NOT NULL,
   blobs INTEGER NOT NULL
 ) STRICT;
-
--- Places without a content, until their bytes are removed.
-CREATE TABLE spent_places (
-  place TEXT PRIMARY KEY
-) STRICT, WITHOUT ROWID;

@@ -47,14 +47,14 @@ export const blobOperations = {
         : await collectBlobs(database, bytes, now, {
             progress: (done) => progress?.(done, total.blobs),
           })
-      return { ...collected, strays: await removeStrays(database, bytes, now, { isDryRun }) }
+      return { ...collected, strays: await removeStrays(database, bytes, { isDryRun }) }
     },
   ),
 
   /** Progress is in bytes. */
   'blob.verify': onDatabase(
     { scopes: READ, effect: 'read', summary: 'Compare the blobs with their hashes', input: {} },
-    ({ database, blobs }, _input, { now, progress }) => verifyBlobs(database, blobs, now, progress),
+    ({ database, blobs }, _input, { progress }) => verifyBlobs(database, blobs, progress),
   ),
 
   /** Null changes nothing; a limit is a number of bytes, `none` or `server`. */

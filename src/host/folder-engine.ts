@@ -53,15 +53,13 @@ export function openFolderEngine(
         copyFiles(folderOf(source), folderOf(name))
       },
     },
-    openBlobs: (database) =>
+    openBlobs: ({ name }, isUsed) =>
       explained(path, async () => {
-        const { name } = database
         const report = (error: unknown) =>
           serverLog.error('The blob store failed', { database: name, error })
         const folder = join(folderOf(name), 'blobs')
-        const blobs = createDiskBlobs(folder, { clock: clockOf(name), isDurable, report })
-        const isUsed = async (place: string) => database.read((tx) => tx.blobs.isPlaceUsed(place))
-        await blobs.sweep(Number.POSITIVE_INFINITY, isUsed).catch(report)
+        const blobs = createDiskBlobs(folder, { isDurable, isUsed, report })
+        await blobs.sweep().catch(report)
         return blobs
       }),
     openScratch: (database) =>
@@ -101,15 +99,10 @@ async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
 function copyFiles(source: string, target: string): void {
   const key = join(source, 'secret.key')
   if (existsSync(key)) copyFileSync(key, join(target, 'secret.key'), constants.COPYFILE_EXCL)
-  for (const shelf of shelvesOf(join(source, 'blobs'))) {
-    const folder = join(target, 'blobs', shelf)
-    makeFolder(folder)
-    for (const name of readdirSync(join(source, 'blobs', shelf))) {
-      linkSync(join(source, 'blobs', shelf, name), join(folder, name))
-    }
+  const [from, to] = [join(source, 'blobs'), join(target, 'blobs')]
+  if (!existsSync(from)) return
+  makeFolder(to)
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    if (entry.isFile()) linkSync(join(from, entry.name), join(to, entry.name))
   }
-}
-
-function shelvesOf(blobs: string): string[] {
-  return existsSync(blobs) ? readdirSync(blobs).filter((name) => name !== 'incoming') : []
 }

@@ -6,7 +6,8 @@ import { createWebhook, type Webhook } from '../auth/person/webhook'
 import { createProviders, type Providers } from '../auth/provider/providers'
 import type { Clock } from '../clock'
 import type { KeyFacts } from '../domain/backup/frames'
-import { holdable, type HoldableBlobs } from '../domain/blob/hold'
+import { isFileUsed } from '../domain/blob/collection'
+import { type HoldableBlobs, openHoldable } from '../domain/blob/hold'
 import { type BlobKeeper, createBlobKeeper } from '../domain/blob/keeper'
 import { createHistoryKeeper } from '../domain/sync/keeper'
 import type { Job } from '../domain/store/records'
@@ -14,7 +15,6 @@ import { createJobRunner, type JobRunner } from '../domain/job/job-runner'
 import { MAINTENANCE } from '../domain/object/maintenance'
 import type { Letter, Mailer } from '../domain/store/mailer'
 import { findPublicAddress } from '../domain/database/public-address'
-import type { BlobStore } from '../domain/store/blob-store'
 import type { Engine } from '../domain/store/engine'
 import type { Scratch } from '../domain/store/scratch'
 import type { Database, ReadTx } from '../domain/store/store'
@@ -90,8 +90,8 @@ export interface TestDoubles {
   readonly clockOf: (database: string) => Clock
   /** Keeps a mail that would be printed. */
   keepMail(database: string, message: Message): void
-  /** The blobs of a database, without the removal of bytes that a snapshot needs. */
-  blobsOf(database: string, blobs: BlobStore): BlobStore
+  /** True when a snapshot needs this file of a blob. */
+  isPinned(database: string, file: string): boolean
 }
 
 /**
@@ -108,9 +108,12 @@ export async function openHost(through: Through, context: HostContext): Promise<
   stack.use(upkeep)
   const secretKey = await engine.secretKey(upkeep)
   const vault = createVault(secretKey)
-  const stored = stack.use(await engine.openBlobs(upkeep))
   const report = (error: unknown) => reportBlobs(name, error)
-  const blobs = holdable(doubles?.blobsOf(name, stored) ?? stored, report)
+  const isUsed = async (file: string) =>
+    doubles?.isPinned(name, file) === true || (await isFileUsed(upkeep, file))
+  const blobs = stack.use(
+    await openHoldable((isNeeded) => engine.openBlobs(upkeep, isNeeded), isUsed, report),
+  )
   const scratch = await engine.openScratch(upkeep)
   const mailer = stack.use(
     createMailer({

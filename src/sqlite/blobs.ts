@@ -4,7 +4,7 @@ import type {
   BlobState,
   BlobUsage,
   BlobWriter,
-  Blob,
+  StoredBlob,
 } from '../domain/store/blobs'
 import { erasing } from './realms'
 import type { TxContext, WriteContext } from './context'
@@ -13,7 +13,7 @@ import { damagedRow, isSound, sumOf, withoutSum } from './summed'
 import { knownTables, objectTable } from './tables'
 import type { RealmRef } from '../domain/store/realms'
 
-const COLUMNS = 'id, hash, size, type, created'
+const COLUMNS = 'id, hash, size, type, created, file'
 const STATE = `${COLUMNS}, idle_since AS idleSince`
 
 export function blobReader(context: TxContext): BlobReader {
@@ -35,12 +35,12 @@ export function blobReader(context: TxContext): BlobReader {
       prepare<BlobState>(
         `SELECT ${STATE} FROM blobs WHERE id > ? ${onlyIdle ? 'AND +idle_since IS NOT NULL ' : ''}ORDER BY id LIMIT ?`,
       ).all(after, limit),
-    byContent: (after, limit) =>
-      prepare<Blob>(
-        `SELECT ${COLUMNS} FROM blobs WHERE (hash, id) > (?, ?) ORDER BY hash, id LIMIT ?`,
-      ).all(after?.hash ?? '', after?.id ?? '', limit),
+    byFile: (after, limit) =>
+      prepare<StoredBlob>(
+        `SELECT ${COLUMNS} FROM blobs WHERE (file, id) > (?, ?) ORDER BY file, id LIMIT ?`,
+      ).all(after?.file ?? '', after?.id ?? '', limit),
     idle: (until, limit) =>
-      prepare<Blob>(
+      prepare<StoredBlob>(
         `SELECT ${COLUMNS} FROM blobs WHERE idle_since <= ? ORDER BY idle_since LIMIT ?`,
       ).all(until, limit),
     countIdle: (until) =>
@@ -52,14 +52,7 @@ export function blobReader(context: TxContext): BlobReader {
       prepare<{ realm: RealmRef }>('SELECT realm FROM blob_uploads WHERE blob = ? ORDER BY realm')
         .all(id)
         .map(({ realm }) => realm),
-    placeOf: (hash) => placeOf(context, hash),
-    isPlaceUsed: (place) => prepare('SELECT 1 FROM blobs WHERE place = ?').get(place) !== null,
-    spentPlaces: (after, limit) =>
-      prepare<{ place: string }>(
-        'SELECT place FROM spent_places WHERE place > ? ORDER BY place LIMIT ?',
-      )
-        .all(after, limit)
-        .map(({ place }) => place),
+    isFileUsed: (file) => prepare('SELECT 1 FROM blobs WHERE file = ?').get(file) !== null,
   }
 }
 
@@ -67,10 +60,8 @@ export function blobWriter(context: WriteContext): BlobWriter {
   return {
     ...blobReader(context),
     put: (blob, uploader) => putBlob(context, blob, uploader),
+    setFile: (id, file) => setFile(context, id, file),
     remove: (id) => removeBlob(context, id),
-    placeContent: (hash, place) => placeContent(context, hash, place),
-    removeSpentPlace: (place) =>
-      void context.connection.prepare('DELETE FROM spent_places WHERE place = ?').run(place),
   }
 }
 
@@ -79,14 +70,14 @@ function findFor(
   id: string,
   uploader: RealmRef | null,
   realms: ReadonlySet<RealmRef>,
-): Blob | undefined {
+): StoredBlob | undefined {
   const hidden = erasing(context)
   const isThere = (realm: RealmRef) => !hidden.has(realm)
   const places = `[${[...realms].filter(isThere).join()}]`
   const own = uploader !== null && isThere(uploader) ? uploader : WHOLE
   if (!isUploaded(context, id, own) && !isReferenced(context, id, places)) return undefined
   const row = context.connection
-    .prepare<Summed<Blob>>(`SELECT ${COLUMNS}, sum FROM blobs WHERE id = ?`)
+    .prepare<Summed<StoredBlob>>(`SELECT ${COLUMNS}, sum FROM blobs WHERE id = ?`)
     .get(id)
   return sound(id, row)
 }
@@ -110,7 +101,7 @@ function isReferenced({ connection }: TxContext, id: string, realms: string): bo
 }
 
 /** The row that was found by this id, without its sum. Throws `DAMAGED`. */
-function sound<Row extends Blob>(id: string, row: Summed<Row> | null) {
+function sound<Row extends StoredBlob>(id: string, row: Summed<Row> | null) {
   if (row === null) return undefined
   if (row.id !== id || !isSound('blobs', row)) throw damagedRow('blobs')
   return withoutSum(row)
@@ -141,18 +132,17 @@ function references(context: TxContext, id: string, limit: number): BlobReferenc
 export const WHOLE: RealmRef = 0
 
 /** Adds a blob that may exist already, and another uploader of it. */
-export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | null): void {
+function putBlob(context: WriteContext, blob: StoredBlob, uploader: RealmRef | null): void {
   const { prepare } = context.connection
-  const { id, hash, size, type, created } = blob
+  const { id, hash, size, type, created, file } = blob
   const now = context.unit.clock.now()
   const { changes } = prepare(
-    `INSERT INTO blobs (id, hash, size, type, created, sum, place_sum, idle_since)
+    `INSERT INTO blobs (id, hash, size, type, created, file, sum, idle_since)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE WHEN ${IS_REFERENCED} THEN NULL ELSE ?8 END) ON CONFLICT DO NOTHING`,
-  ).run(id, hash, size, type, created, sumOf('blobs', blob), sumOfPlace(hash, null), now)
-  if (changes > 0) {
-    count(context, WHOLE, size, 1)
-    takePlace(context, hash, id)
-  } else {
+  ).run(id, hash, size, type, created, file, sumOf('blobs', blob), now)
+  if (changes > 0) count(context, WHOLE, size, 1)
+  else {
+    setFile(context, id, file)
     prepare('UPDATE blobs SET is_left = 0 WHERE id = ? AND is_left = 1').run(id)
     prepare(`UPDATE blobs SET idle_since = ?2 WHERE id = ?1 AND NOT ${IS_REFERENCED}`).run(id, now)
   }
@@ -165,11 +155,21 @@ export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | 
 
 const IS_REFERENCED = 'EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1)'
 
-/** Removes a blob and its uploaders; with the last blob of a content its place becomes spent. */
-export function removeBlob(context: WriteContext, id: string): void {
+function setFile(context: WriteContext, id: string, file: string): void {
   const { prepare } = context.connection
-  const row = prepare<PlaceRow & Pick<Blob, 'size'>>(
-    'DELETE FROM blobs WHERE id = ? RETURNING id, hash, size, place, place_sum AS sum',
+  const row = prepare<Summed<StoredBlob>>(`SELECT ${COLUMNS}, sum FROM blobs WHERE id = ?`).get(id)
+  const known = sound(id, row)
+  if (known === undefined || known.file === file) return
+  const sum = sumOf('blobs', { ...known, file })
+  prepare('UPDATE blobs SET file = ?, sum = ? WHERE id = ?').run(file, sum, id)
+  leave(context, known.file)
+}
+
+/** Removes a blob and its uploaders. */
+function removeBlob(context: WriteContext, id: string): void {
+  const { prepare } = context.connection
+  const row = prepare<Pick<StoredBlob, 'size' | 'file'>>(
+    'DELETE FROM blobs WHERE id = ? RETURNING size, file',
   ).get(id)
   if (row === null) return
   count(context, WHOLE, -row.size, -1)
@@ -177,78 +177,11 @@ export function removeBlob(context: WriteContext, id: string): void {
     'DELETE FROM blob_uploads WHERE blob = ? RETURNING realm',
   ).all(id)
   for (const { realm } of uploads) count(context, realm, -row.size, -1)
-  if (row.place === null) return
-  const [first] = firstOf(context, row.hash)
-  if (first !== undefined) setPlace(context, first.id, row.place, row.sum)
-  else if (isSound('blob_places', row)) spend(context, row.place)
-  else giveBack(context, row.place, row.sum)
+  leave(context, row.file)
 }
 
-/** Moves a place to the blobs whose content it had: the row that it was recorded with has a damaged hash. */
-function giveBack(context: WriteContext, place: string, sum: number): void {
-  const rows = context.connection.prepare<Pick<Blob, 'id' | 'hash'>>(
-    'SELECT min(id) AS id, hash FROM blobs GROUP BY hash HAVING count(place) = 0',
-  )
-  for (const { id, hash } of rows.iterate()) {
-    if (sumOfPlace(hash, place) === sum) return setPlace(context, id, place, sum)
-  }
-}
-
-/** A blob with its place, and the sum of both hash and place. */
-type PlaceRow = Summed<Pick<Blob, 'id' | 'hash'> & { readonly place: string | null }>
-
-/** Throws `DAMAGED`. */
-function placeOf(context: TxContext, hash: string): string | undefined {
-  const [first] = firstOf(context, hash)
-  if (first !== undefined && !isSound('blob_places', first)) throw damagedRow('blob_places')
-  return first?.place ?? undefined
-}
-
-/** Records where a content is; its former place, whose bytes may be damaged, becomes spent. */
-function placeContent(context: WriteContext, hash: string, place: string): void {
-  const [first] = firstOf(context, hash)
-  if (first === undefined) return spend(context, place)
-  if (first.place === place && isSound('blob_places', first)) return
-  setPlace(context, first.id, place, sumOfPlace(hash, place))
-  if (first.place !== place) spendPlaceOf(context, first)
-}
-
-/** Moves the place of a content to this new blob, if it has become the first one with the content. */
-function takePlace(context: WriteContext, hash: string, id: string): void {
-  const [first, second] = firstOf(context, hash)
-  if (first?.id !== id || second === undefined || second.place === null) return
-  setPlace(context, second.id, null, sumOfPlace(hash, null))
-  setPlace(context, id, second.place, second.sum)
-}
-
-/** The first two blobs with a content. */
-function firstOf({ connection }: TxContext, hash: string): PlaceRow[] {
-  return connection
-    .prepare<PlaceRow>(
-      'SELECT id, hash, place, place_sum AS sum FROM blobs WHERE hash = ? ORDER BY id LIMIT 2',
-    )
-    .all(hash)
-}
-
-/** `sum`: of the hash and the place; that of a damaged place remains wrong when it moves. */
-function setPlace(context: WriteContext, id: string, place: string | null, sum: number): void {
-  context.connection
-    .prepare('UPDATE blobs SET place = ?2, place_sum = ?3 WHERE id = ?1')
-    .run(id, place, sum)
-}
-
-function sumOfPlace(hash: string, place: string | null): number {
-  return sumOf('blob_places', { hash, place })
-}
-
-/** A damaged place may be that of another content: its bytes stay. */
-function spendPlaceOf(context: WriteContext, row: PlaceRow): void {
-  if (row.place !== null && isSound('blob_places', row)) spend(context, row.place)
-}
-
-function spend(context: WriteContext, place: string): void {
-  context.connection.prepare('INSERT INTO spent_places (place) VALUES (?)').run(place)
-  context.unit.group.flags.contentSpent = true
+function leave({ unit }: WriteContext, file: string): void {
+  unit.group.leftFiles.push(file)
 }
 
 /**

@@ -42,10 +42,10 @@ export function createCommits(
   }
 
   return {
-    announce({ counters, units: changed, flags: { jobs, mails, contentSpent } }) {
-      if (changed.length === 0 && !jobs && !mails && !contentSpent) return
+    announce({ counters, units: changed, leftFiles, flags: { jobs, mails } }) {
+      if (changed.length === 0 && !jobs && !mails && leftFiles.length === 0) return
       const units = changed.map(unitOf)
-      const commit = { database, revision: counters.revision, units, jobs, mails, contentSpent }
+      const commit = { database, revision: counters.revision, units, jobs, mails, leftFiles }
       if (units.length > 0) keep(commit)
       for (const listener of listeners) {
         try {
@@ -71,8 +71,8 @@ export function createCommits(
   }
 }
 
-function weightOf({ units }: Commit): number {
-  let weight = 0
+function weightOf({ units, leftFiles }: Commit): number {
+  let weight = leftFiles.length
   for (const { realms, tables, subjects, records } of units) {
     weight += 1 + realms.length + tables.length + subjects.length + records.length
   }

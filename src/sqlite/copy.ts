@@ -103,7 +103,7 @@ const FACTS = `SELECT id, epoch, revision,
   (SELECT name FROM migrations ORDER BY number DESC LIMIT 1) AS migration FROM database`
 
 const CONTENTS =
-  'SELECT hash, size, max(place) AS file FROM blobs WHERE hash > ? GROUP BY hash ORDER BY hash LIMIT ?'
+  'SELECT hash, size, file FROM blobs WHERE file > ? GROUP BY file ORDER BY file LIMIT ?'
 
 /** Where the log has the last version of each page in its first `count` frames. */
 async function findFrames(

@@ -31,6 +31,8 @@ export interface Group {
   readonly memo: Memo
   /** Realms that it has marked as erasing. */
   readonly ended: Realm[]
+  /** Files that blobs had their bytes in. */
+  readonly leftFiles: string[]
   /** How often its policy changed, or went back to what it was. */
   policyChanges: number
   /** The group's own view, loaded when it is first needed after a change. */
@@ -68,8 +70,6 @@ export interface GroupFlags {
   realms: boolean
   jobs: boolean
   mails: boolean
-  /** It removed the last blob of a content. */
-  contentSpent: boolean
   /** It wrote a tombstone. */
   tombstones: boolean
 }
@@ -82,7 +82,6 @@ export function beginGroup(committed: Committed): Group {
       realms: false,
       jobs: false,
       mails: false,
-      contentSpent: false,
       tombstones: false,
     },
     units: [],
@@ -91,6 +90,7 @@ export function beginGroup(committed: Committed): Group {
     changed: new ChangedFacts(),
     memo: new Memo(),
     ended: [],
+    leftFiles: [],
     policyChanges: 0,
     tables: undefined,
     sealed: undefined,

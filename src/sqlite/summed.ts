@@ -76,15 +76,8 @@ const TABLES = {
       'expires',
     ],
   },
-  blobs: { noun: 'blob', key: ['id'], columns: ['id', 'hash', 'size', 'type', 'created'] },
+  blobs: { noun: 'blob', key: ['id'], columns: ['id', 'hash', 'size', 'type', 'created', 'file'] },
   blob_uploads: { noun: 'upload', key: ['realm', 'blob'], columns: ['realm', 'blob'] },
-  blob_places: {
-    noun: 'content of a blob',
-    table: 'blobs',
-    sum: 'place_sum',
-    key: ['id'],
-    columns: ['hash', 'place'],
-  },
   former_memberships: {
     noun: 'former member',
     key: ['subject', 'key'],

@@ -140,6 +140,7 @@ export class Unit {
       policyChanges: this.group.policyChanges,
       changed: this.group.changed.size,
       ended: this.group.ended.length,
+      leftFiles: this.group.leftFiles.length,
       announced: changes && {
         realms: changes.realms.length,
         tables: changes.tables.length,
@@ -157,6 +158,7 @@ export class Unit {
     group.oldest = oldest
     Object.assign(group.counters, counters)
     Object.assign(group.flags, flags)
+    group.leftFiles.length = mark.leftFiles
     if (group.policyChanges !== policyChanges) {
       group.memo.clear()
       group.changed.cut(changed)
@@ -200,6 +202,7 @@ interface Mark {
   readonly policyChanges: number
   readonly changed: number
   readonly ended: number
+  readonly leftFiles: number
   /** How much the unit had announced; undefined while it had no revision. */
   readonly announced:
     | Readonly<Record<'realms' | 'tables' | 'subjects' | 'records', number>>

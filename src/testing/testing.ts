@@ -3,7 +3,6 @@ import { returnAddress } from '../auth/provider/provider-login'
 import type { Clock } from '../clock'
 import { listOrigins } from '../domain/database/origin'
 import { requireRedirect } from '../domain/database/redirect'
-import type { BlobStore } from '../domain/store/blob-store'
 import type { ReadTx } from '../domain/store/store'
 import type { DatabaseImage, TestStore } from '../domain/store/test-store'
 import { requireEmail } from '../domain/value/email'
@@ -16,6 +15,7 @@ import type { Fault, KeptMail, Mailbox, Testing } from '../host/test-mode'
 import { changeClock, clockAt, type ClockState, type MovableClock, REAL_TIME } from './clock'
 import { changeFault, NO_FAULT } from './fault'
 import type { Idp } from './idp'
+import { listFiles } from '../domain/blob/verification'
 import { createMailbox } from './mailbox'
 
 /** The test state of one database. */
@@ -35,8 +35,8 @@ interface Snapshot {
   readonly image: DatabaseImage
   readonly clock: ClockState
   readonly mails: readonly KeptMail[]
-  /** The places of all blobs at the time: their bytes stay while the snapshot does. */
-  readonly places: ReadonlySet<string>
+  /** The files of all blobs at the time, which stay while the snapshot does. */
+  readonly files: ReadonlySet<string>
 }
 
 /** A state to return to, as long as `kept` is what it was. */
@@ -71,13 +71,12 @@ export function createTesting(machine: Clock, token: string): Testing {
     return bench
   }
 
-  async function takeSnapshot({ name, authority, blobs }: Host): Promise<Snapshot> {
+  async function takeSnapshot({ name, authority, database }: Host): Promise<Snapshot> {
     await authority.settleLogins()
     const { clock, mailbox } = benchOf(name)
-    const places = new Set<string>()
-    for await (const place of blobs.list()) places.add(place)
+    const files = new Set(await Array.fromAsync(listFiles(database), ({ file }) => file))
     const image = await store.image(name)
-    return { image, clock: clock.state, mails: mailbox.mails, places }
+    return { image, clock: clock.state, mails: mailbox.mails, files }
   }
 
   async function restoreTo(database: string, snapshot: Snapshot): Promise<Host> {
@@ -122,7 +121,13 @@ export function createTesting(machine: Clock, token: string): Testing {
     token,
     clockOf: (database) => benchOf(database).clock,
     keepMail: (database, message) => benchOf(database).mailbox.keep(message),
-    blobsOf: (database, blobs) => pinned(blobs, benchOf(database)),
+    isPinned(database, file) {
+      const { base, snapshots } = benchOf(database)
+      return (
+        base?.snapshot.files.has(file) === true ||
+        [...snapshots.values()].some(({ files }) => files.has(file))
+      )
+    },
     opened(opened, images) {
       hosts = opened
       store = images
@@ -333,17 +338,4 @@ async function keptOf({ database }: Host): Promise<string> {
 async function findPage(database: Host['database'], page: string): Promise<URL> {
   const listed = await database.read((tx: ReadTx) => listOrigins(tx))
   return requireRedirect(page, { listed, isDevelopment: true })
-}
-
-/** The same blobs, but bytes that a snapshot needs are not removed. */
-function pinned(blobs: BlobStore, bench: Bench): BlobStore {
-  const isPinned = (place: string) =>
-    bench.base?.snapshot.places.has(place) === true ||
-    [...bench.snapshots.values()].some(({ places }) => places.has(place))
-  return {
-    ...blobs,
-    async remove(place) {
-      if (!isPinned(place)) await blobs.remove(place)
-    },
-  }
 }

@@ -3,7 +3,6 @@ import * as fc from 'fast-check'
 import { type Actor, ANONYMOUS } from '../../src/domain/access/actor'
 import { findReadableBlob } from '../../src/domain/access/blob'
 import { collectBlobs } from '../../src/domain/blob/collection'
-import { randomToken } from '../../src/domain/value/id'
 import { putBlob } from '../../src/domain/blob/upload'
 import { SatchelError } from '../../src/domain/value/error'
 import type { Database } from '../../src/domain/store/store'
@@ -73,8 +72,9 @@ async function upload(life: Life, step: UploadStep): Promise<void> {
   story.push(
     `${person.id} uploads ${JSON.stringify(fields)}${isGlobal ? ' with GLOBAL_WRITE' : ''}`,
   )
-  const place = randomToken(12)
-  const code = await codeOf(putBlob(opened.database, actor, { ...fields, place }, ANY_AMOUNT))
+  const code = await codeOf(
+    putBlob(opened.database, actor, { ...fields, file: fields.hash }, ANY_AMOUNT),
+  )
   const verdict = judgeUpload(state, person, step, isGlobal)
   if (verdict !== 'either') {
     const expected = verdict === 'conflict' ? 'CONFLICT' : undefined

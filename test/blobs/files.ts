@@ -6,13 +6,11 @@ import { hashOf } from '../contract/content-fixture'
 export function filesByHash(folder: string): Map<string, string[]> {
   const files = new Map<string, string[]>()
   if (!existsSync(folder)) return files
-  for (const shelf of readdirSync(folder).toSorted()) {
-    if (!/^[\da-f]{2}$/.test(shelf)) continue
-    for (const name of readdirSync(join(folder, shelf)).toSorted()) {
-      const path = join(folder, shelf, name)
-      const hash = hashOf(readFileSync(path))
-      files.set(hash, [...(files.get(hash) ?? []), path])
-    }
+  for (const name of readdirSync(folder).toSorted()) {
+    if (name === 'incoming') continue
+    const path = join(folder, name)
+    const hash = hashOf(readFileSync(path))
+    files.set(hash, [...(files.get(hash) ?? []), path])
   }
   return files
 }

@@ -34,14 +34,14 @@ describe('satchel backup', () => {
     const folder = join(target.path, made.backup)
     expect(filesBelow(folder)).toEqual([
       'databases/main/blobs.ndjson',
-      `databases/main/blobs/${hash.slice(0, 2)}/${hash}`,
+      `databases/main/blobs/${hash}`,
       'databases/main/database.sqlite',
       'databases/main/secret.key',
       'manifest.json',
       'server.sqlite',
     ])
     const main = join(folder, 'databases', 'main')
-    expect(readFileSync(join(main, 'blobs', hash.slice(0, 2), hash), 'utf8')).toBe('a text')
+    expect(readFileSync(join(main, 'blobs', hash), 'utf8')).toBe('a text')
     const key = join(server.folder, 'databases', 'main', 'secret.key')
     expect(readFileSync(join(main, 'secret.key'), 'utf8')).toBe(readFileSync(key, 'utf8'))
     expect(objectsIn(join(main, 'database.sqlite'))).toBe(2)
@@ -80,7 +80,7 @@ describe('satchel backup', () => {
     expect(first.written).toBe(first.bytes)
     expect(second.bytes - second.written).toBe(100_000)
     const inodeOf = (made: Made, hash: string) =>
-      statSync(join(target.path, made.backup, 'databases/main/blobs', hash.slice(0, 2), hash)).ino
+      statSync(join(target.path, made.backup, 'databases/main/blobs', hash)).ino
     expect(inodeOf(second, kept)).toBe(inodeOf(first, kept))
     rmSync(join(target.path, first.backup), { recursive: true })
     const { exitCode } = await runSatchel(['backup', 'verify', target.path])
@@ -94,7 +94,7 @@ describe('satchel backup', () => {
     using target = temporaryFolder()
     const backUp = () => runJson<Made>(['backup', target.path, '--data', server.folder])
     const first = await backUp()
-    const path = join('databases/main/blobs', hash.slice(0, 2), hash)
+    const path = join('databases/main/blobs', hash)
     writeFileSync(join(target.path, first.backup, path), 'some bytez')
     const second = await backUp()
     expect(readFileSync(join(target.path, second.backup, path), 'utf8')).toBe('some bytes')

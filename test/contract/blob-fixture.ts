@@ -13,7 +13,7 @@ import {
   type OpenStore,
   setupDatabase,
 } from './fixture'
-import type { Blob } from '../../src/domain/store/blobs'
+import type { StoredBlob } from '../../src/domain/store/blobs'
 import type { Table } from '../../src/domain/store/tables'
 
 export interface World extends DatabaseFixture {
@@ -36,25 +36,13 @@ export async function setupWorld(openStore: OpenStore): Promise<World> {
   return { ...fixture, table, alice, bob, realms }
 }
 
-export function blob(id: string, changes: Partial<Blob> = {}): Blob {
-  return { id, hash: id, size: 10, type: 'image/png', created: NOW, ...changes }
+export function blob(id: string, changes: Partial<StoredBlob> = {}): StoredBlob {
+  const file = changes.hash ?? id
+  return { id, hash: id, file, size: 10, type: 'image/png', created: NOW, ...changes }
 }
 
-export function put(database: Database, one: Blob, uploader: RealmRef | null): Promise<void> {
+export function put(database: Database, one: StoredBlob, uploader: RealmRef | null): Promise<void> {
   return database.write((tx) => tx.blobs.put(one, uploader))
-}
-
-/** The same, with the bytes at a place: `at <hash>` unless another is given. */
-export function place(
-  database: Database,
-  one: Blob,
-  uploader: RealmRef | null,
-  at = `at ${one.hash}`,
-): Promise<void> {
-  return database.write((tx) => {
-    tx.blobs.put(one, uploader)
-    tx.blobs.placeContent(one.hash, at)
-  })
 }
 
 export function write(database: Database, table: Table, ...puts: ObjectPut[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Arrival, BlobContent } from '../../src/domain/store/blob-store'
 import { SatchelError } from '../../src/domain/value/error'
-import { codeOf, HOUR } from '../auth/setup'
+import { codeOf } from '../auth/setup'
 import {
   ANY_SIZE,
   bring,
@@ -9,13 +9,13 @@ import {
   hashOf,
   listed,
   type OpenBlobStore,
-  textAt,
+  textIn,
 } from './content-fixture'
 import { describeBlobRaces } from './content-races'
 
 /**
- * The contract of a place for bytes (src/domain/store/blob-store.ts): one that passes is done.
- * `openStore` opens an empty store in a place of its own.
+ * The contract of a store for bytes (src/domain/store/blob-store.ts): one that passes is done.
+ * `openStore` opens an empty store in a folder of its own.
  */
 export function describeBlobStore(name: string, openStore: OpenBlobStore): void {
   describe(`${name} blob store`, () => {
@@ -47,23 +47,20 @@ function describeArrivals(openStore: OpenBlobStore): void {
         await using arrival = await fixture.store.receive(chunks, ANY_SIZE)
         expect([arrival.hash, arrival.size]).toEqual([hashOf(bytes), bytes.length])
         await arrival.keep(async () => undefined)
-        const found = await fixture.store.open(arrival.place, bytes.length)
+        const found = await fixture.store.open(arrival.file, bytes.length)
         expect(found.size).toBe(bytes.length)
         expect((await new Response(found.stream()).bytes()).length).toBe(bytes.length)
-        expect(await fixture.store.check(arrival.place, arrival.hash)).toBe('whole')
+        expect(await fixture.store.check(arrival.file, arrival.hash)).toBe('whole')
       }
     })
 
-    test('have a place each, equal contents too', async () => {
+    test('are in one file if they are equal, whose name begins with their hash', async () => {
       await using fixture = await openStore()
       const { store } = fixture
-      const first = await bring(store, 'abc')
-      await store.remove(first.place)
-      const places = [first, await bring(store, 'abc'), await bring(store, 'abc')].map(
-        ({ place }) => place,
-      )
-      expect(new Set(places).size).toBe(3)
-      expect(await listed(store)).toEqual(places.slice(1).toSorted())
+      const [one, two] = [await bring(store, 'abc'), await bring(store, 'abc')]
+      expect(one.file).toStartWith(hashOf('abc'))
+      expect(two.file).toBe(one.file)
+      expect(await listed(store)).toEqual([one.file])
     })
 
     test('cannot be found before they are kept, and are gone when they are not', async () => {
@@ -72,7 +69,7 @@ function describeArrivals(openStore: OpenBlobStore): void {
       {
         await using arrival = await store.receive(chunksOf('abc'), ANY_SIZE)
         expect(await listed(store)).toEqual([])
-        expect(() => arrival.place).toThrow('only kept bytes have a place')
+        expect(arrival.hash).toBe(hashOf('abc'))
       }
       expect(await listed(await fixture.reopen())).toEqual([])
     })
@@ -135,51 +132,66 @@ function describeKeeping(openStore: OpenBlobStore): void {
     test('stores the bytes before it records them, and gives what was recorded', async () => {
       await using fixture = await openStore()
       const { store } = fixture
-      const { place } = await bring(store, 'other')
+      const other = await bring(store, 'other')
       const keep = async () => {
         await using arrival = await store.receive(chunksOf('abc'), ANY_SIZE)
-        expect(await arrival.keep(() => textAt(store, arrival.place, 3))).toBe('abc')
-        return arrival.place
+        expect(await arrival.keep(() => textIn(store, arrival.file, 3))).toBe('abc')
+        return arrival.file
       }
       const kept = await keep()
       const again = await fixture.reopen()
-      expect(await textAt(again, kept, 3)).toBe('abc')
-      expect(await listed(again)).toEqual([place, kept].toSorted())
-    })
-
-    test('stores bytes that another process can read', async () => {
-      await using fixture = await openStore()
-      const { place } = await bring(fixture.store, 'abc')
-      expect(await textAt(fixture.another(), place, 3)).toBe('abc')
+      expect(await textIn(again, kept, 3)).toBe('abc')
+      expect(await listed(again)).toEqual([other.file, kept].toSorted())
     })
 
     test('removes the bytes when nothing was recorded, and only those', async () => {
       await using fixture = await openStore()
-      const { store } = fixture
-      const { place } = await bring(store, 'abc')
-      await using arrival = await store.receive(chunksOf('abc'), ANY_SIZE)
-      expect(await codeOf(() => arrival.keep(refuse))).toBe('CONFLICT')
-      expect(await listed(store)).toEqual([place])
+      const { store, records } = fixture
+      const other = await bring(store, 'other')
+      const known = await bring(store, 'known')
+      records.add(known.file)
+      for (const bytes of ['abc', 'known']) {
+        await using arrival = await store.receive(chunksOf(bytes), ANY_SIZE)
+        expect(await codeOf(() => arrival.keep(refuse))).toBe('CONFLICT')
+      }
+      expect(await listed(store)).toEqual([other.file, known.file].toSorted())
+      expect(await textIn(store, known.file, 5)).toBe('known')
     })
 
-    test('equal contents at the same time keeps those that are recorded', async () => {
-      await using fixture = await openStore()
-      const { store } = fixture
-      await using stack = new AsyncDisposableStack()
-      const arrivals: Arrival[] = []
-      for (let n = 0; n < 8; n += 1) {
-        arrivals.push(stack.use(await store.receive(chunksOf('ab', 'c'), ANY_SIZE)))
+    test('equal contents at the same time keeps the file while one of them is recorded', async () => {
+      for (const isRecorded of [true, false]) {
+        await using fixture = await openStore()
+        const { store, records } = fixture
+        await using stack = new AsyncDisposableStack()
+        const arrivals: Arrival[] = []
+        for (let n = 0; n < 8; n += 1) {
+          arrivals.push(stack.use(await store.receive(chunksOf('ab', 'c'), ANY_SIZE)))
+        }
+        const outcomes = await Promise.allSettled(
+          arrivals.map((arrival, n) =>
+            arrival.keep(async () => {
+              await Bun.sleep(n === 5 ? 1 : (n % 3) * 5)
+              if (n !== 5 || !isRecorded) throw new SatchelError('CONFLICT', 'taken')
+              records.add(arrival.file)
+            }),
+          ),
+        )
+        expect(outcomes.filter(({ status }) => status === 'fulfilled').length).toBe(+isRecorded)
+        expect(await listed(store)).toEqual(isRecorded ? [arrivals[5]?.file ?? ''] : [])
       }
-      const outcomes = await Promise.allSettled(
-        arrivals.map((arrival, n) =>
-          arrival.keep(async () => {
-            await Bun.sleep(n === 5 ? 1 : (n % 3) * 5)
-            if (n !== 5) throw new SatchelError('CONFLICT', 'taken')
-          }),
-        ),
-      )
-      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-      expect(await listed(store)).toEqual([arrivals[5]?.place ?? ''])
+    })
+
+    test('writes known bytes in full, which repairs those that are damaged or missing', async () => {
+      await using fixture = await openStore()
+      const { store, records } = fixture
+      const { file, hash } = await bring(store, 'abc')
+      records.add(file)
+      for (const how of ['shorter', 'other'] as const) {
+        await fixture.damage(file, how)
+        expect(await store.check(file, hash)).toBe('damaged')
+        expect((await bring(store, 'abc')).file).toBe(file)
+        expect(await store.check(file, hash)).toBe('whole')
+      }
     })
   })
 }
@@ -189,8 +201,8 @@ function describeReading(openStore: OpenBlobStore): void {
     test('gives all bytes or a slice, as a stream or as a body', async () => {
       await using fixture = await openStore()
       const { store } = fixture
-      const { place } = await bring(store, 'abcdef')
-      const content = await store.open(place, 6)
+      const { file } = await bring(store, 'abcdef')
+      const content = await store.open(file, 6)
       expect(await textOf(content)).toBe('abcdef')
       const slice = content.slice(1, 4)
       expect(slice.size).toBe(3)
@@ -203,21 +215,21 @@ function describeReading(openStore: OpenBlobStore): void {
       await using fixture = await openStore()
       const { store } = fixture
       const [short, other] = [await bring(store, 'abc'), await bring(store, 'def')]
-      await fixture.damage(short.place, 'shorter')
-      await fixture.damage(other.place, 'other')
-      expect(await codeOf(() => store.open(short.place, 3))).toBe('BLOB_DAMAGED')
-      expect(await store.check(short.place, short.hash)).toBe('damaged')
-      expect(await store.check(other.place, other.hash)).toBe('damaged')
-      await store.remove(short.place)
-      expect(await codeOf(() => store.open(short.place, 3))).toBe('BLOB_DAMAGED')
-      expect(await store.check(short.place, short.hash)).toBe('missing')
+      await fixture.damage(short.file, 'shorter')
+      await fixture.damage(other.file, 'other')
+      expect(await codeOf(() => store.open(short.file, 3))).toBe('BLOB_DAMAGED')
+      expect(await store.check(short.file, short.hash)).toBe('damaged')
+      expect(await store.check(other.file, other.hash)).toBe('damaged')
+      await store.remove(short.file)
+      expect(await codeOf(() => store.open(short.file, 3))).toBe('BLOB_DAMAGED')
+      expect(await store.check(short.file, short.hash)).toBe('missing')
     })
 
     test('reports how far a check is', async () => {
       await using fixture = await openStore()
-      const { place, hash } = await bring(fixture.store, Buffer.alloc(1_500_000))
+      const { file, hash } = await bring(fixture.store, Buffer.alloc(1_500_000))
       const counts: number[] = []
-      await fixture.store.check(place, hash, (count) => void counts.push(count))
+      await fixture.store.check(file, hash, (count) => void counts.push(count))
       expect(counts.length).toBeGreaterThan(1)
       expect(counts.reduce((sum, count) => sum + count)).toBe(1_500_000)
     })
@@ -230,87 +242,114 @@ function describeRemoval(openStore: OpenBlobStore): void {
       await using fixture = await openStore()
       const { store } = fixture
       const [one, two] = [await bring(store, 'one'), await bring(store, 'two')]
-      await store.remove(one.place)
-      await store.remove(one.place)
-      expect(await listed(store)).toEqual([two.place])
+      await store.remove(one.file)
+      await store.remove(one.file)
+      expect(await listed(store)).toEqual([two.file])
     })
 
     test('lets a reader finish who has begun', async () => {
       await using fixture = await openStore()
       const { store } = fixture
       const bytes = Buffer.alloc(3_000_000, 'abcdefg')
-      const { place } = await bring(store, bytes)
-      const reader = (await store.open(place, bytes.length)).stream()[Symbol.asyncIterator]()
+      const { file } = await bring(store, bytes)
+      const reader = (await store.open(file, bytes.length)).stream()[Symbol.asyncIterator]()
       const read = [(await reader.next()).value ?? Buffer.alloc(0)]
-      await store.remove(place)
+      await store.remove(file)
       for (let next = await reader.next(); next.done !== true; next = await reader.next()) {
         read.push(next.value)
       }
       expect(Buffer.concat(read).equals(bytes)).toBe(true)
     })
 
-    test('finds the places that were stored before a time', async () => {
+    test('leaves what a record names, and what an upload is about to record', async () => {
       await using fixture = await openStore()
-      const { store, clock } = fixture
-      const { place } = await bring(store, 'old')
-      clock.advance(HOUR)
-      await bring(store, 'young')
-      expect(await Array.fromAsync(store.list(clock.now()))).toEqual([place])
-      expect(await listed(store)).toHaveLength(2)
+      const { store, records } = fixture
+      const { file } = await bring(store, 'abc')
+      records.add(file)
+      await store.remove(file)
+      expect(await listed(store)).toEqual([file])
+      records.clear()
+      await using arrival = await store.receive(chunksOf('abc'), ANY_SIZE)
+      await arrival.keep(async () => {
+        await store.remove(file)
+        expect(await listed(store)).toEqual([])
+        expect(await textIn(store, file, 3)).toBe('abc')
+        records.add(file)
+      })
+      expect(await textIn(store, file, 3)).toBe('abc')
+    })
+
+    test('that is delayed never takes bytes that were stored again', async () => {
+      await using fixture = await openStore()
+      const { store, records } = fixture
+      const { file } = await bring(store, 'abc')
+      const asked = Promise.withResolvers<void>()
+      const answered = Promise.withResolvers<void>()
+      fixture.onLook = async () => {
+        asked.resolve()
+        await answered.promise
+      }
+      const removal = store.remove(file)
+      await asked.promise
+      const upload = async () => {
+        await using arrival = await store.receive(chunksOf('abc'), ANY_SIZE)
+        await arrival.keep(async () => void records.add(arrival.file))
+      }
+      const stored = upload()
+      answered.resolve()
+      await Promise.all([removal, stored])
+      expect(await textIn(store, file, 3)).toBe('abc')
+      await store.remove(file)
+      expect(await textIn(store, file, 3)).toBe('abc')
+    })
+
+    test('looks again for each call: the record may have gone since the last look', async () => {
+      await using fixture = await openStore()
+      const { store, records } = fixture
+      const { file } = await bring(store, 'abc')
+      records.add(file)
+      const first = store.remove(file)
+      fixture.onLook = async () => records.clear()
+      await Promise.all([first, store.remove(file)])
+      expect(await listed(store)).toEqual([])
+    })
+
+    test('that fails to look leaves the file', async () => {
+      await using fixture = await openStore()
+      const { store } = fixture
+      const { file } = await bring(store, 'abc')
+      fixture.onLook = () => Promise.reject(new SatchelError('BUSY', 'closing'))
+      expect(await codeOf(() => store.remove(file))).toBe('BUSY')
+      expect(await listed(store)).toEqual([file])
     })
   })
 }
 
 function describeSweeping(openStore: OpenBlobStore): void {
-  const claimed = () => Promise.reject(new Error('asked'))
-
   describe('sweeping', () => {
     test('removes unfinished uploads of an ended process', async () => {
       await using fixture = await openStore()
       await using arrival = await fixture.store.receive(chunksOf('abc'), ANY_SIZE)
       expect(arrival.size).toBe(3)
       const crashed = await fixture.crash()
-      await crashed.sweep(Infinity, claimed)
+      await crashed.sweep()
       expect(await listed(crashed)).toEqual([])
-      const { place } = await bring(crashed, 'abc')
-      expect(await textAt(crashed, place, 3)).toBe('abc')
+      const { file } = await bring(crashed, 'abc')
+      expect(await textIn(crashed, file, 3)).toBe('abc')
     })
 
-    for (const isUsed of [true, false]) {
-      test(`${isUsed ? 'leaves' : 'removes'} what was ${isUsed ? '' : 'not '}recorded`, async () => {
-        await using fixture = await openStore()
-        const other = await bring(fixture.store, 'other')
-        fixture.clock.advance(1)
-        await using arrival = await fixture.store.receive(chunksOf('abc'), ANY_SIZE)
-        const crashed = await arrival.keep(() => fixture.crash())
-        const asked: string[] = []
-        await crashed.sweep(Infinity, async (place) => {
-          asked.push(place)
-          return isUsed
-        })
-        expect(asked).toEqual([arrival.place])
-        const kept = isUsed ? [arrival.place] : []
-        expect(await listed(crashed)).toEqual([other.place, ...kept].toSorted())
-        await crashed.sweep(Infinity, claimed)
-      })
-    }
-
-    test('leaves what another process began a short while ago', async () => {
+    test('leaves the files of uploads that were about to be recorded, to be found as all others', async () => {
       await using fixture = await openStore()
-      const { store, clock } = fixture
-      const neighbour = fixture.another()
-      await using arrival = await neighbour.receive(chunksOf('abc'), ANY_SIZE)
-      await using recording = await neighbour.receive(chunksOf('def'), ANY_SIZE)
-      clock.advance(HOUR)
-      await recording.keep(() => store.sweep(clock.now() - HOUR, claimed))
-      await arrival.keep(async () => undefined)
-      expect(await textAt(store, arrival.place, 3)).toBe('abc')
-      expect(await textAt(store, recording.place, 3)).toBe('def')
+      const other = await bring(fixture.store, 'other')
+      await using arrival = await fixture.store.receive(chunksOf('abc'), ANY_SIZE)
+      const crashed = await arrival.keep(() => fixture.crash())
+      await crashed.sweep()
+      expect(await listed(crashed)).toEqual([other.file, arrival.file].toSorted())
     })
 
     test('finds nothing in a store that was never used', async () => {
       await using fixture = await openStore()
-      await fixture.store.sweep(Infinity, claimed)
+      await fixture.store.sweep()
       expect(await listed(fixture.store)).toEqual([])
     })
   })

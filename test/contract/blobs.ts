@@ -13,7 +13,7 @@ import {
   write,
 } from './blob-fixture'
 import { fresh, inEveryLife, NOW, type OpenStore, update } from './fixture'
-import type { Blob } from '../../src/domain/store/blobs'
+import type { StoredBlob } from '../../src/domain/store/blobs'
 
 /** The records of blobs, their uploaders and their references (design.md §3, §5.9). */
 export function describeBlobs(openStore: OpenStore): void {
@@ -46,21 +46,21 @@ export function describeBlobs(openStore: OpenStore): void {
       expect(await database.read((tx) => tx.blobs.uploaders('two'))).toEqual([])
     })
 
-    test('are listed by content, those with the same together, and page by page', async () => {
+    test('are listed by their files, those with the same together, and page by page', async () => {
       await using world = await setupWorld(openStore)
       const { database } = world
       const all = ['d', 'b', 'a', 'c'].map((id, n) => blob(id, { hash: n < 3 ? 'ff' : 'aa' }))
       for (const each of all) await put(database, each, null)
       const ids: string[] = []
-      for (let last: Blob | undefined; ;) {
+      for (let last: StoredBlob | undefined; ;) {
         const after = last
-        const page = await database.read((tx) => tx.blobs.byContent(after, 2))
+        const page = await database.read((tx) => tx.blobs.byFile(after, 2))
         ids.push(...page.map(({ id }) => id))
         last = page.at(-1)
         if (last === undefined) break
       }
       expect(ids).toEqual(['c', 'a', 'b', 'd'])
-      const from = await database.read((tx) => tx.blobs.byContent({ hash: 'ff', id: '' }, 2))
+      const from = await database.read((tx) => tx.blobs.byFile({ file: 'ff', id: '' }, 2))
       expect(from.map(({ id }) => id)).toEqual(['a', 'b'])
     })
 

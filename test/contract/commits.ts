@@ -50,7 +50,7 @@ export function describeCommits(openStore: OpenStore): void {
           revision: revision + n,
           jobs: false,
           mails: false,
-          contentSpent: false,
+          leftFiles: [],
         })),
       )
     })

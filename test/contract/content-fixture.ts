@@ -1,20 +1,19 @@
 import type { Arrival, BlobStore } from '../../src/domain/store/blob-store'
 import { SatchelError } from '../../src/domain/value/error'
-import type { TestClock } from '../auth/setup'
 
-/** An empty store in a place of its own. */
+/** An empty store in a folder of its own. */
 export interface BlobStoreFixture extends AsyncDisposable {
   readonly store: BlobStore
-  /** The time at which bytes are stored. */
-  readonly clock: TestClock
-  /** Another process on the same bytes. */
-  another(): BlobStore
+  /** The files that are used. */
+  readonly records: Set<string>
+  /** Called before a look at the records. */
+  onLook: () => Promise<void>
   /** Closes the store in good order and opens it again on what it left. */
   reopen(): Promise<BlobStore>
   /** Another store, on what the end of the process at this moment would leave. */
   crash(): Promise<BlobStore>
-  /** Takes the last byte at a place away behind the store's back, or changes it. */
-  damage(place: string, how: 'shorter' | 'other'): Promise<void>
+  /** Takes the last byte of a file away behind the store's back, or changes it. */
+  damage(file: string, how: 'shorter' | 'other'): Promise<void>
 }
 
 export type OpenBlobStore = () => Promise<BlobStoreFixture>
@@ -35,18 +34,18 @@ export const hashOf = (bytes: string | Uint8Array) =>
 export async function bring(
   store: BlobStore,
   bytes: string | Uint8Array,
-): Promise<Pick<Arrival, 'place' | 'hash' | 'size'>> {
+): Promise<Pick<Arrival, 'file' | 'hash' | 'size'>> {
   await using arrival = await store.receive(chunksOf(bytes), ANY_SIZE)
-  const { hash, size } = arrival
-  return await arrival.keep(async () => ({ place: arrival.place, hash, size }))
+  const { file, hash, size } = arrival
+  return await arrival.keep(async () => ({ file, hash, size }))
 }
 
-/** All places. */
+/** All files. */
 export async function listed(store: BlobStore): Promise<string[]> {
   return (await Array.fromAsync(store.list())).toSorted()
 }
 
-/** The text at a place. */
-export async function textAt(store: BlobStore, place: string, size: number): Promise<string> {
-  return await new Response((await store.open(place, size)).stream()).text()
+/** The text in a file. */
+export async function textIn(store: BlobStore, file: string, size: number): Promise<string> {
+  return await new Response((await store.open(file, size)).stream()).text()
 }

@@ -6,7 +6,6 @@ import {
   erase,
   foundIn,
   idleOf,
-  place,
   put,
   setupWorld,
   usages,
@@ -61,14 +60,15 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       ])
     })
 
-    test('are announced with the last that has their content', async () => {
+    test('are announced with the files that they leave, which other blobs may need', async () => {
       await using world = await setupWorld(openStore)
       const { database } = world
-      for (const id of ['one', 'two']) await place(database, blob(id, { hash: 'same' }), null)
-      const heard: boolean[] = []
-      const stop = database.onCommit(({ contentSpent }) => heard.push(contentSpent))
+      for (const id of ['one', 'two']) await put(database, blob(id, { hash: 'same' }), null)
+      const heard: (readonly string[])[] = []
+      const stop = database.onCommit(({ leftFiles }) => heard.push(leftFiles))
+      const isUsed = () => database.read((tx) => tx.blobs.isFileUsed('same'))
       await database.write((tx) => tx.blobs.remove('one'))
-      expect(heard).toEqual([])
+      expect([heard, await isUsed()]).toEqual([[['same']], true])
       await database.write((tx) => {
         const undone = () =>
           tx.attempt(() => {
@@ -77,83 +77,29 @@ export function describeIdleBlobs(openStore: OpenStore): void {
           })
         expect(undone).toThrow()
       })
-      expect(heard).toEqual([])
+      expect(heard).toHaveLength(1)
       await database.write((tx) => tx.blobs.remove('two'))
-      expect(heard).toEqual([true])
+      expect([heard, await isUsed()]).toEqual([[['same'], ['same']], false])
       stop()
     })
 
-    test('leave their place as spent when no other has their content', async () => {
+    test('leave their former file when their bytes are stored in another one', async () => {
       await using world = await setupWorld(openStore)
       const { database } = world
-      const spent = () => database.read((tx) => tx.blobs.spentPlaces('', 10))
-      const placeOf = () => database.read((tx) => tx.blobs.placeOf('same'))
-      for (const id of ['one', 'two']) await put(database, blob(id, { hash: 'same' }), null)
-      await database.write((tx) => tx.blobs.placeContent('same', 'p1'))
-      await database.write((tx) => tx.blobs.remove('one'))
-      expect([await spent(), await placeOf()]).toEqual([[], 'p1'])
-      await database.write((tx) => tx.blobs.remove('two'))
-      expect([await spent(), await placeOf()]).toEqual([['p1'], undefined])
-      await place(database, blob('three', { hash: 'same' }), null, 'p2')
-      expect([await spent(), await placeOf()]).toEqual([['p1'], 'p2'])
-      await database.write((tx) => tx.blobs.remove('three'))
-      await inEveryLife(world, async (life) => {
-        expect(await life.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual(['p1', 'p2'])
-        expect(await life.read((tx) => tx.blobs.spentPlaces('p1', 10))).toEqual(['p2'])
-        expect(await life.read((tx) => tx.blobs.spentPlaces('', 1))).toEqual(['p1'])
-      })
-      const reopened = await (await world.crash()).open('main')
-      await reopened.write((tx) => tx.blobs.removeSpentPlace('p1'))
-      expect(await reopened.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual(['p2'])
-    })
-
-    test('share the place of their content, in whatever order they come and go', async () => {
-      await using world = await setupWorld(openStore)
-      const { database } = world
-      await place(database, blob('two', { hash: 'same' }), null, 'p1')
-      for (const id of ['three', 'four', 'one']) {
-        await put(database, blob(id, { hash: 'same' }), null)
-      }
-      for (const id of ['four', 'one', 'two']) {
-        await database.write((tx) => tx.blobs.remove(id))
-        await database.read(({ blobs }) => {
-          expect(blobs.placeOf('same')).toBe('p1')
-          expect(blobs.isPlaceUsed('p1')).toBe(true)
-          expect(blobs.spentPlaces('', 10)).toEqual([])
-        })
-      }
-      await database.write((tx) => tx.blobs.remove('three'))
-      await inEveryLife(world, async (life) => {
-        expect(await life.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual(['p1'])
-      })
-    })
-
-    test('are needed: the place of a content without a blob is spent at once', async () => {
-      await using world = await setupWorld(openStore)
-      const { database } = world
-      await database.write((tx) => tx.blobs.placeContent('hash', 'p1'))
-      expect(await database.read((tx) => tx.blobs.placeOf('hash'))).toBeUndefined()
-      expect(await database.read((tx) => tx.blobs.isPlaceUsed('p1'))).toBe(false)
-      expect(await database.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual(['p1'])
-    })
-
-    test('leave the former place as spent when their content moves', async () => {
-      await using world = await setupWorld(openStore)
-      const { database } = world
-      const heard: boolean[] = []
-      await place(database, blob('one', { hash: 'same' }), null, 'p1')
-      const stop = database.onCommit(({ contentSpent }) => heard.push(contentSpent))
-      await database.write((tx) => tx.blobs.placeContent('same', 'p1'))
+      for (const id of ['one', 'two']) await put(database, blob(id, { file: 'f1' }), null)
+      const heard: (readonly string[])[] = []
+      const stop = database.onCommit(({ leftFiles }) => heard.push(leftFiles))
+      await put(database, blob('one', { file: 'f1' }), null)
+      await database.write((tx) => tx.blobs.setFile('never', 'f2'))
       expect(heard).toEqual([])
-      await database.write((tx) => tx.blobs.placeContent('same', 'p2'))
-      expect(heard).toEqual([true])
+      await put(database, blob('one', { file: 'f2' }), null)
+      await database.write((tx) => tx.blobs.setFile('two', 'f2'))
+      expect(heard).toEqual([['f1'], ['f1']])
       stop()
       await inEveryLife(world, async (life) => {
         await life.read(({ blobs }) => {
-          expect(blobs.placeOf('same')).toBe('p2')
-          expect(blobs.isPlaceUsed('p1')).toBe(false)
-          expect(blobs.isPlaceUsed('p2')).toBe(true)
-          expect(blobs.spentPlaces('', 10)).toEqual(['p1'])
+          expect([blobs.isFileUsed('f1'), blobs.isFileUsed('f2')]).toEqual([false, true])
+          expect(blobs.find('one')).toMatchObject({ hash: 'one', file: 'f2' })
         })
       })
     })
@@ -194,21 +140,21 @@ function describeErasedBlobs(openStore: OpenStore): void {
       await using world = await setupWorld(openStore)
       const { database, table, realms, alice, bob } = world
       const [r1] = realms
-      for (const id of ['loose', 'own', 'shared', 'both']) await place(database, blob(id), alice)
-      await place(database, blob('both'), bob)
+      for (const id of ['loose', 'own', 'shared', 'both']) await put(database, blob(id), alice)
+      await put(database, blob('both'), bob)
       await write(database, table, fresh('a', { realm: alice, blobs: ['own', 'shared', 'both'] }))
       await write(database, table, fresh('b', { realm: r1, blobs: ['shared'] }))
+      const left: string[] = []
+      const stop = database.onCommit(({ leftFiles }) => left.push(...leftFiles))
       await erase(database, alice, { a: ['own', 'shared', 'both'] })
+      stop()
       expect(Object.keys(await idleOf(database))).toEqual(['both', 'shared'])
       expect(await usages(database, null, alice, bob)).toEqual([
         { bytes: 20, blobs: 2 },
         { bytes: 0, blobs: 0 },
         { bytes: 10, blobs: 1 },
       ])
-      expect(await database.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual([
-        'at loose',
-        'at own',
-      ])
+      expect(left.toSorted()).toEqual(['loose', 'own'])
       // It has no other uploader: it is removed with its last reference.
       await erase(database, r1, { b: ['shared'] })
       expect(Object.keys(await idleOf(database))).toEqual(['both'])

@@ -1,3 +1,4 @@
+import { blob } from './blob-fixture'
 import { describe, expect, test } from 'bun:test'
 import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
 import type { Database, ReadTx, WriteTx } from '../../src/domain/store/store'
@@ -216,10 +217,8 @@ function readsOf(tx: ReadTx, table: Table): (() => unknown)[] {
     () => tx.blobs.references('a', 1),
     () => tx.blobs.uploaders('a'),
     () => tx.blobs.countIdle(NOW),
-    () => tx.blobs.byContent(undefined, 1),
-    () => tx.blobs.placeOf('a'),
-    () => tx.blobs.isPlaceUsed('a'),
-    () => tx.blobs.spentPlaces('', 1),
+    () => tx.blobs.byFile(undefined, 1),
+    () => tx.blobs.isFileUsed('a'),
     () => tx.realms.find('rlm-public'),
     () => tx.realms.findByRef(PUBLIC_REALM_REF),
     () => tx.realms.isRetired('rlm-public'),
@@ -259,10 +258,9 @@ function writesOf(tx: WriteTx, table: Table): (() => unknown)[] {
     () => tx.objects.addEntries([{ seq: 1, entries: [{ index, key: new Uint8Array(1) }] }]),
     () => tx.objects.dropEntries(1),
     () => tx.objects.erase(PUBLIC_REALM_REF, 1, () => NO_TRACES),
-    () => tx.blobs.put({ id: 'late', hash: '', size: 0, type: '', created: NOW }, null),
+    () => tx.blobs.put(blob('late'), null),
     () => tx.blobs.remove('late'),
-    () => tx.blobs.placeContent('late', 'late'),
-    () => tx.blobs.removeSpentPlace('late'),
+    () => tx.blobs.setFile('late', 'late'),
     () => tx.realms.ensure('late'),
     () => tx.realms.markErasing(PUBLIC_REALM_REF),
     () => tx.memberships.remove('late'),

@@ -20,7 +20,7 @@ export function describeTexts(openStore: OpenStore): void {
         await database.write((tx) => {
           tx.origins.put({ id: text, created: NOW })
           tx.memberships.put(membership(text, null))
-          tx.blobs.put({ id: text, hash: text, size: 1, type: '', created: NOW }, null)
+          tx.blobs.put({ id: text, hash: '', file: text, size: 1, type: '', created: NOW }, null)
         })
       }
       await database.read((tx) => {
@@ -31,7 +31,7 @@ export function describeTexts(openStore: OpenStore): void {
         expect(members.map(({ source }) => source)).toEqual(BY_BYTES)
         expect(tx.blobs.list('', 100).map(({ id }) => id)).toEqual(BY_BYTES)
         expect(tx.blobs.list('Z', 2).map(({ id }) => id)).toEqual(['_', 'a'])
-        expect(tx.blobs.byContent(undefined, 100).map(({ hash }) => hash)).toEqual(BY_BYTES)
+        expect(tx.blobs.byFile(undefined, 100).map(({ file }) => file)).toEqual(BY_BYTES)
       })
     })
 

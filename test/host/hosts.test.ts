@@ -124,9 +124,11 @@ test('closes every part that was opened when a later one fails', async () => {
   await all[Symbol.asyncDispose]()
   using timers = countTimers()
   let blobStores = 0
-  async function openBlobs(database: Database): Promise<BlobStore> {
+  async function openBlobs(
+    ...given: Parameters<typeof context.engine.openBlobs>
+  ): Promise<BlobStore> {
     blobStores += 1
-    const blobs = await context.engine.openBlobs(database)
+    const blobs = await context.engine.openBlobs(...given)
     return {
       ...blobs,
       async [Symbol.asyncDispose]() {

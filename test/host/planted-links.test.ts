@@ -113,7 +113,8 @@ async function setup() {
   mkdirSync(roots)
   // The name of a temporary file, of a blob and of a database.
   mkdirSync(join(roots, 'main'))
-  for (const name of ['0-AAAAAAAAAAAAAAAA.ndjson', 'passwd', 'ca-certificates', 'main/x']) {
+  const blob = 'a'.repeat(64)
+  for (const name of ['0-AAAAAAAAAAAAAAAA.ndjson', blob, 'ca-certificates', 'main/x']) {
     writeFileSync(join(roots, name), 'mine')
   }
   const contents = () => readdirSync(roots, { recursive: true }).map(String).toSorted()

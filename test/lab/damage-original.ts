@@ -69,7 +69,6 @@ export async function readSections(database: Database): Promise<Sections> {
         tx.criteriaOps.ofUser(7, userId(n), 0, 10),
         tx.blobs.findFor(`blob${n}`, n, new Set()),
         tx.blobs.isUploadedBy(`blob${n}`, n),
-        tx.blobs.placeOf(`hash${n}`),
       ]),
     )
   }
@@ -235,9 +234,8 @@ async function fillRest(database: Database): Promise<void> {
       const [created, due, expires] = [NOW, NOW, NOW + 1]
       const mail = { recipient: subject, sealed: text, attempts: 0, created, due, expires }
       tx.mails.put({ id: `mail${n}`, ...mail })
-      const blob = { hash: `hash${n}`, size: n, type: 'image/png', created: NOW }
+      const blob = { hash: `hash${n}`, file: `file${n}`, size: n, type: 'image/png', created: NOW }
       tx.blobs.put({ id: `blob${n}`, ...blob }, n)
-      tx.blobs.placeContent(`hash${n}`, `place${n}`)
     })
   }
 }

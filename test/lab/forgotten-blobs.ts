@@ -44,7 +44,7 @@ export function createBlobDisk(folder: string, order: NameOrder, random: Random)
       requireSeen(folder, known, changes)
       const forgotten = changes.filter(chooseForgotten(changes, syncedAt, order, random))
       for (const change of forgotten.toReversed()) undo(journal, change)
-      if (order === 'none') loseMarks(folder, random)
+      if (order === 'none') loseDrafts(folder, random)
       let bytes = 0
       for (const path of filesIn(folder)) {
         const synced = known.has(inodeOf(path)) ? Infinity : (sizes.get(inodeOf(path)) ?? 0)
@@ -133,8 +133,8 @@ function undo(journal: string, { path, from, saved }: Change): void {
   if (saved !== undefined) linkSync(join(journal, saved), path)
 }
 
-/** These are not synced when they are created. */
-function loseMarks(folder: string, random: Random): void {
+/** Names of unfinished uploads are never synced. */
+function loseDrafts(folder: string, random: Random): void {
   for (const path of filesIn(join(folder, 'incoming'))) if (random.next() < 0.5) rmSync(path)
 }
 

@@ -33,8 +33,6 @@ export interface Disaster {
   readonly options: StartOptions
   /** Its effect on the data folder while no server runs. */
   strike(): void
-  /** Whether files that no blob needs may be left. */
-  readonly leavesStrays: boolean
   /** Whether acknowledged blobs may be gone, as if they had never come. */
   readonly losesRecords: boolean
 }
@@ -77,9 +75,8 @@ export async function killUploads(
       disaster?.strike()
       executable = await startExecutable(folder.path, options)
       const tell = (problem: string) => void problems.push(`round ${round}: ${problem}`)
-      const { over, missing } = filesLeft(folder.path)
-      missing.forEach(tell)
-      if (disaster?.leavesStrays !== true) over.forEach(tell)
+      const { over, missing } = await filesAfterSweep(folder.path)
+      missing.concat(over).forEach(tell)
       const known = uploads.filter(({ isAcknowledged }) => isAcknowledged)
       acknowledged.push(...known)
       broken += uploads.length - known.length
@@ -101,10 +98,8 @@ export async function killUploads(
     const { commands } = executable
     const { faults } = await commands.run('blob.verify', { database: 'main' })
     problems.push(...faults.map(({ problem, hash }) => `in the end ${hash} is ${problem}`))
-    await commands.run('blob.gc', { database: 'main', dryRun: false })
-    // They stay for a day.
     const { over } = filesLeft(folder.path)
-    if (disaster?.leavesStrays !== true) problems.push(...over)
+    problems.push(...over)
     strays = over.length
   } finally {
     await executable[Symbol.asyncDispose]()
@@ -178,26 +173,27 @@ async function stateOf({ main }: Executable, token: string, { id, bytes }: Uploa
   return answer.status === 200 && found.equals(bytes) ? 'whole' : 'damaged'
 }
 
+/** The same once the server has had time to remove what no blob needs: it does so beside the first requests. */
+async function filesAfterSweep(folder: string) {
+  for (let left = 100; ; left -= 1) {
+    const files = filesLeft(folder)
+    if (files.over.length === 0 || left === 0) return files
+    await Bun.sleep(20)
+  }
+}
+
 /** Faults of the files beside the database: too many, or not enough. */
 function filesLeft(folder: string) {
   const main = join(folder, 'databases', 'main')
   using database = new Database(join(main, 'database.sqlite'), { readonly: true })
-  const filesAt = (table: string) =>
-    database
-      .query<{ place: string }, []>(`SELECT place FROM ${table} WHERE place IS NOT NULL`)
-      .all()
-      .map(({ place }) => `${place.slice(-2)}/${place}`)
-  const needed = new Set(filesAt('blobs'))
-  // The bytes at these places are about to be removed.
-  const spent = new Set(filesAt('spent_places'))
+  const rows = database.query<{ file: string }, []>('SELECT file FROM blobs').all()
+  const needed = new Set(rows.map(({ file }) => file))
   const blobs = join(main, 'blobs')
   const files = readdirSync(blobs, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(blobs.length + 1))
   return {
-    over: files
-      .filter((file) => !needed.has(file) && !spent.has(file))
-      .map((file) => `${file} is left over`),
+    over: files.filter((file) => !needed.has(file)).map((file) => `${file} is left over`),
     missing: [...needed]
       .filter((file) => !files.includes(file))
       .map((file) => `${file} is missing`),

@@ -148,10 +148,10 @@ ssize_t write(int fd, const void *bytes, size_t size) {
 TRUNCATE(ftruncate, off_t)
 TRUNCATE(ftruncate64, off64_t)
 
-/* The folder of blobs that a path is in. */
+/* The folder of blobs that a path is, or is in. */
 static int find_blobs(const char *path, char *root) {
-  const char *found = path[0] == '/' ? strstr(path, "/blobs/") : NULL;
-  if (found == NULL) return 0;
+  const char *found = path[0] == '/' ? strstr(path, "/blobs") : NULL;
+  if (found == NULL || (found[6] != '/' && found[6] != 0)) return 0;
   snprintf(root, PATH_MAX, "%.*s", (int)(found - path) + 6, path);
   return 1;
 }

@@ -103,8 +103,6 @@ export async function losePowerOfUploads(
     const disk = createBlobDisk(join(folder, 'databases', 'main', 'blobs'), order, random)
     return {
       options: { args, environment, client: first.client },
-      // The mark of a content goes when its record is written, whenever that is on the disk.
-      leavesStrays: order === 'none' || durability === 'relaxed',
       losesRecords: durability === 'relaxed',
       strike() {
         forgetUnsynced(folder, random)

@@ -50,17 +50,17 @@ describe('promise 2: an upload', () => {
     return callsIn(readFileSync(log, 'utf8'))
   }
 
-  const shelf = '/blobs/[\\da-f]{2}'
+  const name = '/blobs/[\\da-f]{64}'
 
   test.skipIf(strace === null)(
-    'is on the disk, file, folder and record, in this order (needs strace)',
+    'is on the disk, bytes, name and record, in this order (needs strace)',
     async () => {
       await using executable = await setupExecutable()
       const calls = await callsOfUpload(executable.served.pid, await executable.root())
       const steps = [
-        new RegExp(`^rename.*/incoming/.*${shelf}/`),
-        new RegExp(`^fsync\\(\\d+<.*${shelf}/[^/]+>`),
-        new RegExp(`^fsync\\(\\d+<.*${shelf}>`),
+        /^fsync\(\d+<.*\/blobs\/incoming\/[^/]+>/,
+        new RegExp(`^rename.*/incoming/.*${name}"`),
+        /^fsync\(\d+<.*\/blobs>/,
         /^f(?:data)?sync\(\d+<.*\/database\.sqlite-wal>/,
         /^sendto\(.*HTTP\/1\.1 200/,
       ].map((step) => {
@@ -102,38 +102,6 @@ describe('promise 2: an upload', () => {
     const { accessToken } = body as { accessToken: string }
     const calls = await callsOfUpload(served.pid, callerOf(main, accessToken))
     expect(calls.filter(({ text }) => /^f(?:data)?sync/.test(text))).toEqual([])
-    expect(calls.some(({ text }) => new RegExp(`${shelf}/`).test(text))).toBe(true)
+    expect(calls.some(({ text }) => new RegExp(`${name}"`).test(text))).toBe(true)
   })
 })
-
-/** Stores bytes, removes them and says so, in a process of its own. */
-const REMOVAL = `
-  import { createDiskBlobs } from ${JSON.stringify(import.meta.resolve('../../src/blobs/disk/disk'))}
-  const options = { clock: { now: () => 1 }, isDurable: true, report: console.error }
-  const store = createDiskBlobs(process.argv.at(-1), options)
-  const bytes = (async function* () { yield Buffer.from('abc') })()
-  const arrival = await store.receive(bytes, { bytes: 3, refuse: () => new Error('too long') })
-  await arrival.keep(async () => undefined)
-  await store.remove(arrival.place)
-  require('node:fs').writeSync(1, 'removed')
-`
-
-test.skipIf(strace === null)(
-  'promise 2: the database forgets a place only when its file cannot come back (needs strace)',
-  async () => {
-    using folder = temporaryFolder()
-    const log = join(folder.path, 'trace')
-    const calls = 'trace=unlink,unlinkat,fsync,write'
-    const script = join(folder.path, 'removal.ts')
-    await Bun.write(script, REMOVAL)
-    const command = [process.execPath, script, join(folder.path, 'blobs')]
-    const child = Bun.spawn([strace ?? '', '-f', '-y', '-e', calls, '-o', log, ...command])
-    expect(await child.exited).toBe(0)
-    const traced = callsIn(readFileSync(log, 'utf8'))
-    const removal = traced.find(({ text }) => /^unlink.*blobs\/[\da-f]{2}\//.test(text))
-    const sync = traced.findLast(({ text }) => /^fsync\(\d+<.*blobs\/[\da-f]{2}>/.test(text))
-    const answer = traced.find(({ text }) => /^write\(1.*"removed"/.test(text))
-    expect(removal?.over).toBeLessThan(sync?.begun ?? -1)
-    expect(sync?.over).toBeLessThan(answer?.begun ?? -1)
-  },
-)

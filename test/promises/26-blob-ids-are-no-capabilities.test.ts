@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { GRACE } from '../../src/domain/blob/collection'
 import { asClient } from '../auth/setup'
-import { type BlobCaller, type BlobServer, setupBlobs } from '../http/blob-setup'
+import { fileWith } from '../blobs/files'
+import { type BlobCaller, blobCaller, type BlobServer, setupBlobs } from '../http/blob-setup'
 import { ALICE, BOB, callerOf } from '../http/setup'
 
 /**
@@ -151,6 +154,13 @@ describe('promise 26: a user who knows the ref of a blob', () => {
     const all = callerOf(other, accessToken)
     expect((await all.get(`/blob/${REF}`)).status).toBe(404)
     expect((await callerOf(server.main, accessToken).get(`/blob/${REF}`)).status).toBe(401)
+    // Equal content in two databases is two files: neither the disk nor the time tells of the other.
+    await blobCaller(all, other).bring('own', SECRET)
+    const [here, there] = ['main', 'other'].map((name) =>
+      statSync(fileWith(join(server.folder, 'databases', name, 'blobs'), SECRET)),
+    )
+    expect([here?.nlink, there?.nlink]).toEqual([1, 1])
+    expect(here?.ino).not.toBe(there?.ino)
     await expectKept(scene)
   })
 })

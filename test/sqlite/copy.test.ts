@@ -110,15 +110,18 @@ describe('a copy of a database', () => {
     const [one, two] = ['a'.repeat(64), 'b'.repeat(64)]
     const blob = { size: 5, type: 'text/plain', created: NOW }
     await database.write((tx) => {
-      tx.blobs.put({ id: 'first', hash: two, ...blob }, null)
-      tx.blobs.put({ id: 'second', hash: one, ...blob }, null)
-      tx.blobs.put({ id: 'third', hash: one, ...blob }, null)
+      tx.blobs.put({ id: 'first', hash: two, file: two, ...blob }, null)
+      tx.blobs.put({ id: 'second', hash: one, file: one, ...blob }, null)
+      tx.blobs.put({ id: 'third', hash: one, file: one, ...blob }, null)
     })
     await using copy = await database.copy()
-    await database.write((tx) => tx.blobs.put({ id: 'late', hash: 'c'.repeat(64), ...blob }, null))
+    const late = 'c'.repeat(64)
+    await database.write((tx) =>
+      tx.blobs.put({ id: 'late', hash: late, file: late, ...blob }, null),
+    )
     expect(copy.contents('', 10)).toMatchObject([
-      { hash: one, size: 5 },
-      { hash: two, size: 5 },
+      { hash: one, file: one, size: 5 },
+      { hash: two, file: two, size: 5 },
     ])
     expect(copy.contents(one, 10)).toMatchObject([{ hash: two }])
   })

@@ -202,9 +202,8 @@ const PLANS: readonly [RegExp, RegExp][] = [
   ],
   [/FROM blobs WHERE idle_since <= \?/, /USING INDEX blobs_idle \(idle_since<\?\)/],
   [/FROM blobs WHERE id > \?/, /SEARCH blobs USING PRIMARY KEY \(id>\?\)/],
-  [/FROM blobs WHERE \(hash, id\) > /, /USING INDEX blobs_of_hash \(\(?hash/],
-  [/FROM blobs WHERE place = \?/, /USING (COVERING )?INDEX blobs_by_place \(place=\?\)/],
-  [/FROM blobs WHERE hash = \?/, /USING (COVERING )?INDEX blobs_of_hash \(hash=\?\)/],
+  [/FROM blobs WHERE \(file, id\) > /, /USING INDEX blobs_by_file \(\(?file/],
+  [/FROM blobs WHERE file = \?/, /USING (COVERING )?INDEX blobs_by_file \(file=\?\)/],
   [/FROM blob_refs WHERE blob = \?1 AND realm </, /PRIMARY KEY \(blob=\? AND realm<\?\)/],
   [/^DELETE FROM blob_refs/, /PRIMARY KEY \(blob=\? AND realm=\? AND seq=\?\)/],
   [
@@ -398,10 +397,8 @@ async function live(database: Database): Promise<void> {
     tx.blobs.references('one', 10)
     tx.blobs.uploaders('one')
     tx.blobs.countIdle(NOW)
-    tx.blobs.byContent(undefined, 10)
-    tx.blobs.placeOf('hash')
-    tx.blobs.isPlaceUsed('place')
-    tx.blobs.spentPlaces('', 10)
+    tx.blobs.byFile(undefined, 10)
+    tx.blobs.isFileUsed('file')
     tx.realms.findByRef(2)
     tx.realms.find('rlm-a')
     tx.realms.isRetired('rlm-a')
@@ -452,7 +449,7 @@ function prepareData(tx: WriteTx): Table {
     }),
   )
   for (const id of ['one', 'two']) {
-    tx.blobs.put({ id, hash: id, size: 1, type: 'text/plain', created: NOW }, realm)
+    tx.blobs.put({ id, hash: id, size: 1, type: 'text/plain', created: NOW, file: id }, realm)
   }
   tx.objects.put(table, puts, NOW)
   return table
@@ -467,9 +464,7 @@ function changeData(table: Table, index: number) {
     tx.objects.findTombstone(table, 'k1')
     tx.objects.addEntries([{ seq: 3, entries: [entry(index, 2)] }])
     tx.blobs.remove('two')
-    tx.blobs.placeContent('two', 'place')
-    tx.blobs.placeContent('two', 'other')
-    tx.blobs.removeSpentPlace('place')
+    tx.blobs.setFile('one', 'other')
     tx.memberships.remove('members:1')
     tx.memberships.forgetFormer('alice', 5)
     tx.memberships.removeOfRealm(1)

@@ -32,8 +32,7 @@ const ROWS: readonly Case[] = [
     'UPDATE blobs SET created = created + 1',
     (tx) => tx.blobs.findFor('pic', 2, new Set()),
   ],
-  ['blobs', "UPDATE blobs SET place = 'there'", (tx) => tx.blobs.placeOf('hash')],
-  ['blobs', 'UPDATE blobs SET place = NULL', (tx) => tx.blobs.placeOf('hash')],
+  ['blobs', "UPDATE blobs SET file = 'there'", (tx) => tx.blobs.find('pic')],
   // An index may lead to another row.
   ['codes', "UPDATE codes SET id = 'other'", undefined],
   ['criteria_ops', "UPDATE criteria_ops SET change = '{}'", (tx) => operations(tx)],
@@ -140,9 +139,8 @@ async function setup() {
       const member = { source: 'members:mmb1', realm: ref, email: null, ...rights }
       tx.memberships.put({ ...member, userId: 'eve' })
       tx.memberships.remove(member.source)
-      const blob = { id: 'pic', hash: 'hash', size: 3, type: 'image/png', created: 1 }
+      const blob = { id: 'pic', hash: 'hash', file: 'here', size: 3, type: 'image/png', created: 1 }
       tx.blobs.put(blob, ref)
-      tx.blobs.placeContent('hash', 'here')
       tx.mails.put({
         id: 'mail',
         recipient: 'r',
@@ -215,22 +213,6 @@ test.each(INSTEAD)(
     expect((await verifyDatabase(accepted.database, { accepts: false })).faults).toEqual([])
   },
 )
-
-test('a damaged place is never spent, and another upload of the content replaces it', async () => {
-  using place = await setup()
-  place.change("UPDATE blobs SET place = 'there'")
-  await using opened = place.open()
-  const { database } = opened
-  const placeOf = () => database.read((tx) => tx.blobs.placeOf('hash'))
-  const other = { id: 'pix', hash: 'hash', size: 3, type: 'image/png', created: 1 }
-  await database.write((tx) => tx.blobs.put(other, null))
-  await database.write((tx) => tx.blobs.remove('pic'))
-  expect(await codeOf(placeOf)).toBe('DAMAGED')
-  await database.write((tx) => tx.blobs.placeContent('hash', 'new'))
-  expect(await placeOf()).toBe('new')
-  expect(await database.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual([])
-  expect((await verifyDatabase(database, { accepts: false })).faults).toEqual([])
-})
 
 test('a damaged sync client becomes a new one, and its sum is right only then', async () => {
   using place = await setup()

@@ -6,7 +6,7 @@ const NOBODY = { origin: null, subject: null, client: null }
 
 function commit(revision: number, ...realms: number[]): Commit {
   const units = [{ revision, realms, tables: ['todoItems'], subjects: [], records: [], ...NOBODY }]
-  return { database: 'main', revision, units, jobs: false, mails: false, contentSpent: false }
+  return { database: 'main', revision, units, jobs: false, mails: false, leftFiles: [] }
 }
 
 test('clients between the same two changes of a realm get the same range', () => {

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { readdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Clock } from '../../clock'
 import {
-  createOwnFile,
   diskError,
   type DiskMessages,
   hasErrno,
@@ -14,13 +12,14 @@ import {
 } from '../../disk'
 import type { Arrival, BlobContent, BlobStore, Room } from '../../domain/store/blob-store'
 import { SatchelError } from '../../domain/value/error'
-import { type ContentFile, readContent, writeContent } from './content-file'
+import { readContent, writeContent } from './content-file'
+import { createFileLocks } from './file-locks'
 
 export interface DiskOptions {
-  /** The time at which bytes are stored. */
-  readonly clock: Clock
   /** Kept bytes survive power loss. */
   readonly isDurable: boolean
+  /** True when the database records this file. */
+  readonly isUsed: (file: string) => Promise<boolean>
   /** Called with errors that no request waits for. */
   readonly report: (error: unknown) => void
 }
@@ -28,47 +27,31 @@ export interface DiskOptions {
 /** Files of arrivals that stay open until they are recorded; later ones are synced and closed at once. */
 const MOST_OPEN = 64
 
-/** The length of a period, ms. */
-const PERIOD = 10_000
-
 /**
- * A time in which new places are on the same shelf: uploads share its sync, and one file marks all of
- * them as unrecorded.
+ * Stores bytes as the file `<folder>/<their SHA-256 in hex>`: one folder, because uploads at the same time share its
+ * sync. They are written to `<folder>/incoming` and get their name when they are kept. One process owns the folder.
  */
-interface Period {
-  /** When it began, ms. */
-  readonly begun: number
-  readonly shelf: string
-  /** A file that exists until all places of the period are recorded: a sweep checks them after a crash. */
-  readonly mark: string
-  /** Makes the names on the shelf survive power loss. */
-  readonly sync: () => Promise<void>
-  /** How many of its places are not recorded yet. */
-  pending: number
-}
-
-/**
- * Stores the bytes at a place as the file `<folder>/<last two digits>/<place>`. Uploads are written to
- * `<folder>/incoming` and moved to their place when they are kept.
- */
-export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore {
-  const { clock, isDurable, report } = options
+export function createDiskBlobs(
+  folder: string,
+  { isDurable, isUsed, report }: DiskOptions,
+): BlobStore {
   const incoming = join(folder, INCOMING)
   const arriving = new Map<AsyncIterator<Uint8Array>, Promise<void>>()
+  const locks = createFileLocks(removeUnused, report)
+  const syncFolder = shared(() => syncPath(folder))
   let prepared: Promise<void> | undefined
   let isClosed = false
   let open = 0
-  let period: Period | undefined
 
-  const folderOf = (place: string) => join(folder, shelfOf(requirePlace(place)))
-  const pathOf = (place: string) => join(folderOf(place), place)
+  const pathOf = (file: string) => join(folder, requireFileName(file))
 
-  /** Creates all folders at once: one at a time would cost every early upload a wait for the disk. */
   function prepare(): Promise<void> {
-    prepared ??= onDisk(() => createFolders(folder, isDurable)).catch((error: unknown) => {
-      prepared = undefined
-      throw error
-    })
+    prepared ??= onDisk(() => createFolders(folder, incoming, isDurable)).catch(
+      (error: unknown) => {
+        prepared = undefined
+        throw error
+      },
+    )
     return prepared
   }
 
@@ -83,9 +66,9 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
       over.resolve()
     })
     await prepare()
-    const draft = join(incoming, newPlace(clock.now()))
-    let place: string | undefined
-    undo.defer(() => (place === undefined ? removeFile(draft).catch(report) : undefined))
+    const draft = join(incoming, randomBytes(16).toString('hex'))
+    let isMoved = false
+    undo.defer(() => (isMoved ? undefined : removeFile(draft).catch(report)))
     const onGrow = (size: number) => {
       if (isClosed) throw closing()
       if (size > room.bytes) throw room.refuse()
@@ -110,81 +93,34 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
     return {
       hash: file.hash,
       size: file.size,
-      get place() {
-        if (place === undefined) throw new Error('only kept bytes have a place')
-        return place
-      },
-      async keep(record) {
-        // It tells the time at which the bytes are kept, however long they took to arrive.
-        const now = clock.now()
-        const current = await onDisk(async () => enterPeriod(now))
-        const path = pathOf((place = newPlace(now, current.shelf)))
-        try {
-          await onDisk(() => settle(draft, path, file, current))
+      file: file.hash,
+      keep: (record) =>
+        locks.keep(file.hash, async () => {
+          await onDisk(async () => {
+            // First the bytes, then the name, which may replace a file that is recorded already.
+            if (isDurable) await file.sync()
+            renameSync(draft, pathOf(file.hash))
+            isMoved = true
+            if (isDurable) await syncFolder()
+          })
           return await record()
-        } catch (error) {
-          await Promise.all([removeFile(path), removeFile(draft)]).catch(report)
-          throw error
-        } finally {
-          leavePeriod(current)
-        }
-      },
+        }),
       [Symbol.asyncDispose]: () => parts.disposeAsync(),
     }
   }
 
-  function enterPeriod(now: number): Period {
-    if (period === undefined || now < period.begun || now >= period.begun + PERIOD) {
-      const place = newPlace(now)
-      const mark = join(incoming, place + MARK)
-      closeSync(createOwnFile(mark))
-      const sync = shared(() => syncPath(folderOf(place)))
-      period = { begun: now, shelf: shelfOf(place), mark, sync, pending: 0 }
-    }
-    period.pending += 1
-    return period
-  }
-
-  function leavePeriod(left: Period): void {
-    left.pending -= 1
-    if (left.pending > 0) return
-    if (period === left) period = undefined
-    try {
-      // At once: a name that was never synced waits for no disk, another thread takes as long as a sync.
-      rmSync(left.mark, { force: true })
-    } catch (error) {
-      report(error)
-    }
-  }
-
-  /** Moves a complete file to its place; durable when the database begins to refer to it. */
-  async function settle(
-    draft: string,
-    path: string,
-    file: ContentFile,
-    { sync }: Period,
-  ): Promise<void> {
-    renameSync(draft, path)
-    if (!isDurable) return
-    await file.sync()
-    await sync()
-  }
-
-  /** The stored places of the period with this mark. */
-  async function placesOfPeriod(mark: string): Promise<string[]> {
-    const begun = storedAt(mark)
-    const names = await namesIn(folderOf(mark))
-    return names.filter((name) => {
-      const at = storedAt(name)
-      return PLACE.test(name) && at >= begun && at < begun + PERIOD
-    })
+  async function removeUnused(file: string): Promise<void> {
+    refuseForeignLink(folder)
+    // The refusal of an upload takes as long if its bytes are known: then a name is removed that is not there.
+    const path = (await isUsed(file)) ? join(incoming, file) : pathOf(file)
+    await onDisk(() => removeFile(path))
   }
 
   return {
     receive,
 
-    async open(place, size) {
-      const path = pathOf(place)
+    async open(name, size) {
+      const path = pathOf(name)
       const file = Bun.file(path)
       // The server looks at the file in the same way when it sends it: by its name, in this thread.
       if (file.size === size && (size > 0 || existsSync(path))) return contentOf(file)
@@ -195,25 +131,18 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
       )
     },
 
-    remove: (place) =>
-      onDisk(async () => {
-        await removeFile(pathOf(place))
-        // Otherwise bytes that the database has forgotten come back with a power loss.
-        if (isDurable && existsSync(folderOf(place))) await syncPath(folderOf(place))
-      }),
+    remove: async (name) => locks.remove(requireFileName(name)),
 
-    async *list(before = Number.POSITIVE_INFINITY) {
-      for (const shelf of await namesIn(folder)) {
-        if (!SHELF.test(shelf)) continue
-        for (const place of await namesIn(join(folder, shelf))) {
-          if (PLACE.test(place) && storedAt(place) < before) yield place
-        }
+    async *list() {
+      refuseForeignLink(folder)
+      for (const name of await namesIn(folder)) {
+        if (FILE_NAME.test(name) && !locks.isKept(name)) yield name
       }
     },
 
-    async check(place, hash, onBytes) {
+    async check(name, hash, onBytes) {
       try {
-        const content = await readContent(pathOf(place), onBytes)
+        const content = await readContent(pathOf(name), onBytes)
         return content.hash === hash ? 'whole' : 'damaged'
       } catch (error) {
         if (hasErrno(error, 'ENOENT')) return 'missing'
@@ -221,18 +150,9 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
       }
     },
 
-    async sweep(before, isUsed) {
+    async sweep() {
       for (const path of [folder, incoming]) refuseForeignLink(path)
-      for (const name of await namesIn(incoming)) {
-        const mark = name.endsWith(MARK) ? name.slice(0, -MARK.length) : ''
-        if (PLACE.test(mark)) {
-          if (storedAt(mark) + PERIOD > before) continue
-          for (const place of await placesOfPeriod(mark)) {
-            if (!(await isUsed(place))) await removeFile(pathOf(place))
-          }
-        } else if (storedAt(name) >= before) continue
-        await removeFile(join(incoming, name))
-      }
+      for (const name of await namesIn(incoming)) await removeFile(join(incoming, name))
     },
 
     async [Symbol.asyncDispose]() {
@@ -244,19 +164,12 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
 }
 
 const INCOMING = 'incoming'
-/** The end of the names of marks. */
-const MARK = '.mark'
-const SHELF = /^[\da-f]{2}$/
-const SHELVES = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'))
-/** When the bytes were stored, ms in base 36, and random digits. */
-const PLACE = /^[\da-z]{1,10}-[\da-f]{24}$/
+const FILE_NAME = /^[\da-f]{64}$/
 
-function newPlace(now: number, shelf = randomBytes(1).toString('hex')): string {
-  return `${now.toString(36)}-${randomBytes(11).toString('hex')}${shelf}`
-}
-
-function shelfOf(place: string): string {
-  return place.slice(-2)
+/** Nothing else becomes part of a path (promise 27). */
+function requireFileName(name: string): string {
+  if (!FILE_NAME.test(name)) throw new Error('not a file of the blob store')
+  return name
 }
 
 /** A task that callers share: each call is served by a run that begins after it. */
@@ -272,26 +185,13 @@ function shared(run: () => Promise<void>): () => Promise<void> {
     }))
 }
 
-/** Nothing else becomes part of a path (promise 27). */
-function requirePlace(place: string): string {
-  if (!PLACE.test(place)) throw new Error('not a place of the blob store')
-  return place
-}
-
-/** Files that are not ours are old. */
-function storedAt(name: string): number {
-  return PLACE.test(name) ? Number.parseInt(name.split('-', 1)[0] ?? '', 36) : 0
-}
-
-async function createFolders(folder: string, isDurable: boolean): Promise<void> {
+async function createFolders(folder: string, incoming: string, isDurable: boolean): Promise<void> {
   const isNew = makeFolder(folder) !== undefined
-  const entries = readdirSync(folder, { withFileTypes: true })
-  for (const entry of entries) if (!entry.isDirectory()) refuseForeignLink(join(folder, entry.name))
-  const found = new Set(entries.map(({ name }) => name))
-  const missing = [...SHELVES, INCOMING].filter((name) => !found.has(name))
-  for (const name of missing) makeFolder(join(folder, name))
-  if (isDurable && missing.length > 0) await syncPath(folder)
-  if (isDurable && isNew) await syncPath(dirname(folder))
+  refuseForeignLink(incoming)
+  makeFolder(incoming)
+  if (!isDurable || !isNew) return
+  await syncPath(folder)
+  await syncPath(dirname(folder))
 }
 
 function contentOf(file: Blob): BlobContent {

@@ -3,7 +3,7 @@ import { type Actor, requireStanding } from './actor'
 import { SatchelError } from '../value/error'
 import type { Database, ReadTx } from '../store/store'
 import { parseRef } from '../value/blob'
-import type { Blob } from '../store/blobs'
+import type { StoredBlob } from '../store/blobs'
 
 /**
  * The blob that `ref` (`1:<id>`, decoded) names, for an actor who may read it (design.md §5.9): its
@@ -16,7 +16,7 @@ export async function findReadableBlob(
   database: Database,
   actor: Actor,
   ref: string,
-): Promise<Blob> {
+): Promise<StoredBlob> {
   const id = parseRef(ref)
   const blob = await database.read((tx) => readableBlob(tx, actor, id))
   if (blob !== undefined) return blob
@@ -32,7 +32,7 @@ export async function findReadableBlob(
   )
 }
 
-function readableBlob(tx: ReadTx, actor: Actor, id: string | undefined): Blob | undefined {
+function readableBlob(tx: ReadTx, actor: Actor, id: string | undefined): StoredBlob | undefined {
   requireStanding(tx, actor)
   if (id === undefined) return undefined
   if (actor.scopes.has('GLOBAL_READ')) return tx.blobs.find(id)
@@ -44,6 +44,6 @@ export function findSharedBlob(
   tx: ReadTx,
   { ownRealm, realmRefs }: Access,
   id: string,
-): Blob | undefined {
+): StoredBlob | undefined {
   return tx.blobs.findFor(id, ownRealm, realmRefs)
 }

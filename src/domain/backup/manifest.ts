@@ -48,7 +48,7 @@ export function folderOf(database: string): string {
 
 /** The file of a blob in a backup. */
 export function blobPath(database: string, hash: string): string {
-  return `${folderOf(database)}/blobs/${hash.slice(0, 2)}/${hash}`
+  return `${folderOf(database)}/blobs/${hash}`
 }
 
 /** The text of the file, which begins with the hash of the rest, and that hash. */

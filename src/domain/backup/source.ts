@@ -40,14 +40,14 @@ export async function* backUp(
     }
     const last = contents.at(-1)
     if (last === undefined || contents.length < BATCH) return
-    after = last.hash
+    after = last.file
   }
 }
 
 /** The receiver compares the bytes with the hash. */
 async function* sendContent(blobs: BlobStore, content: StoredContent): AsyncGenerator<Uint8Array> {
   const { file, size } = content
-  const opened = file === null ? undefined : await openContent(blobs, file, size)
+  const opened = await openContent(blobs, file, size)
   if (opened === undefined) {
     yield blobHead(content, 'damaged')
     return

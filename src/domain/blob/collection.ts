@@ -7,7 +7,7 @@ import { DAY } from '../value/time'
 /** How long a blob without a reference stays, ms: clients upload first and reference afterwards. */
 export const GRACE = DAY
 
-/** Blobs and places in one unit, which keeps it short. */
+/** Blobs or files in one unit, which keeps it short. */
 const BATCH = 200
 
 export interface CollectionOptions {
@@ -31,18 +31,18 @@ export async function collectBlobs(
   const collected = { blobs: 0, bytes: 0 }
   // Without idle blobs nothing is written: the disk may be full.
   while ((await database.read((tx) => tx.blobs.idle(now - GRACE, 1))).length > 0) {
-    const sizes = await database.write((tx) => {
+    const removed = await database.write((tx) => {
       const idle = tx.blobs.idle(now - GRACE, BATCH)
       for (const { id } of idle) tx.blobs.remove(id)
-      return idle.map(({ size }) => size)
+      return idle
     })
-    for (const size of sizes) collected.bytes += size
-    collected.blobs += sizes.length
+    await Promise.all(removed.map(({ file }) => bytes.remove(file)))
+    for (const { size } of removed) collected.bytes += size
+    collected.blobs += removed.length
     progress?.(collected.blobs)
     if (goesOn?.() === false) break
     await nextTurn()
   }
-  await removeSpent(database, bytes, goesOn)
   return collected
 }
 
@@ -51,48 +51,43 @@ export async function countCollectable(database: Database, now: number): Promise
   return database.read((tx) => tx.blobs.countIdle(now - GRACE))
 }
 
-/** Removes the bytes at places that no content has any more. */
-export async function removeSpent(
-  database: Database,
-  bytes: BlobStore,
-  goesOn: () => boolean = () => true,
-): Promise<void> {
-  for (let after = ''; ;) {
-    const from = after
-    const places = await database.read((tx) => tx.blobs.spentPlaces(from, BATCH))
-    await Promise.all(places.map((place) => bytes.remove(place)))
-    if (places.length > 0) {
-      await database.write((tx) => {
-        for (const place of places) tx.blobs.removeSpentPlace(place)
-      })
-    }
-    const last = places.at(-1)
-    if (last === undefined || places.length < BATCH || !goesOn()) return
-    after = last
-    await nextTurn()
-  }
-}
-
-/**
- * Removes bytes that belong to no blob, or only counts them; resolves to their number. They are
- * left alone for `GRACE`, because an upload stores its bytes before it records them. `now` in ms.
- */
+/** Removes files that belong to no blob, or only counts them; resolves to their number. */
 export async function removeStrays(
   database: Database,
   bytes: BlobStore,
-  now: number,
-  { isDryRun = false } = {},
+  { isDryRun = false, goesOn = () => true }: StrayOptions = {},
 ): Promise<number> {
   let strays = 0
-  for await (const place of bytes.list(now - GRACE)) {
-    if (await isPlaceUsed(database, place)) continue
-    if (!isDryRun) await bytes.remove(place)
+  for await (const file of listStrays(database, bytes)) {
+    if (!goesOn()) break
+    if (!isDryRun) await bytes.remove(file)
     strays += 1
   }
   return strays
 }
 
-/** True when a blob has its bytes at this place. */
-export async function isPlaceUsed(database: Database, place: string): Promise<boolean> {
-  return database.read((tx) => tx.blobs.isPlaceUsed(place))
+export interface StrayOptions {
+  readonly isDryRun?: boolean
+  /** Asked before each of them. */
+  readonly goesOn?: () => boolean
+}
+
+/** Files that belong to no blob. */
+export async function* listStrays(database: Database, bytes: BlobStore): AsyncGenerator<string> {
+  const unused = (files: readonly string[]) =>
+    database.read((tx) => files.filter((file) => !tx.blobs.isFileUsed(file)))
+  let files: string[] = []
+  for await (const file of bytes.list()) {
+    files.push(file)
+    if (files.length < BATCH) continue
+    yield* await unused(files)
+    files = []
+    await nextTurn()
+  }
+  yield* await unused(files)
+}
+
+/** True when a blob has its bytes in this file. */
+export function isFileUsed(database: Database, file: string): Promise<boolean> {
+  return database.read((tx) => tx.blobs.isFileUsed(file))
 }

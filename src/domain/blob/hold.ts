@@ -1,15 +1,29 @@
 import type { BlobStore } from '../store/blob-store'
 
-/** A blob store whose bytes can be kept for a while although the database needs them no more. */
+/** A blob store whose files can be kept for a while although the database needs them no more. */
 export interface HoldableBlobs extends BlobStore {
-  /** From now until it is disposed nothing is removed; then what was to be is. */
+  /** From now until it is disposed no file is removed; then those that were to be are. */
   hold(): Disposable
 }
 
-/** `report` is called with errors of removals that were put off. */
-export function holdable(blobs: BlobStore, report: (error: unknown) => void): HoldableBlobs {
+type IsUsed = (file: string) => Promise<boolean>
+
+/**
+ * The store that `open` opens, for which all files are used while they are held, and otherwise those of which `isUsed`
+ * says so. `report` is called with errors of removals that were put off.
+ */
+export async function openHoldable(
+  open: (isUsed: IsUsed) => Promise<BlobStore>,
+  isUsed: IsUsed,
+  report: (error: unknown) => void,
+): Promise<HoldableBlobs> {
   let holders = 0
   const putOff = new Set<string>()
+  const blobs = await open(async (file) => {
+    if (holders === 0) return isUsed(file)
+    putOff.add(file)
+    return true
+  })
 
   async function removePutOff(): Promise<void> {
     for (const file of putOff) {
@@ -21,10 +35,6 @@ export function holdable(blobs: BlobStore, report: (error: unknown) => void): Ho
 
   return {
     ...blobs,
-    async remove(file) {
-      if (holders === 0) await blobs.remove(file)
-      else putOff.add(file)
-    },
     hold() {
       holders += 1
       return {

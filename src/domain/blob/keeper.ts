@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock'
-import { collectBlobs, removeSpent } from './collection'
+import { collectBlobs, removeStrays } from './collection'
 import type { BlobStore } from '../store/blob-store'
 import type { Database } from '../store/store'
 import { HOUR } from '../value/time'
@@ -20,7 +20,7 @@ export interface BlobKeeperParts {
   readonly report: (error: unknown) => void
   /** How often to look for blobs whose grace period is over, ms. */
   readonly every?: number
-  /** How long the bytes at a spent place stay for readers who were just given it, ms. */
+  /** How long a file without a blob stays for readers who were just given its name, ms. */
   readonly delay?: number
 }
 
@@ -28,6 +28,7 @@ export interface BlobKeeperParts {
 export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
   const { database, bytes, clock, report, every = HOUR, delay = 1_000 } = parts
   let isStopped = false
+  const left = new Set<string>()
   let isCalled = false
   let working = Promise.resolve()
   const stop = Promise.withResolvers<void>()
@@ -38,17 +39,44 @@ export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
     return working
   }
 
-  const collect = () => inTurn(() => collectBlobs(database, bytes, clock.now(), { goesOn }))
-  const duty = database.duty('blobs', () => void collect())
-  const unsubscribe = database.onCommit(({ contentSpent }) => {
-    if (!contentSpent || isCalled || !duty.isMine) return
+  const collect = () =>
+    inTurn(async () => {
+      await collectBlobs(database, bytes, clock.now(), { goesOn })
+      await removeLeft()
+    })
+  /** The end of a process may have left files without a blob. */
+  const sweep = () => inTurn(() => removeStrays(database, bytes, { goesOn }))
+  const duty = database.duty('blobs', () => {
+    void sweep()
+    void collect()
+  })
+  if (duty.isMine) void sweep()
+  const unsubscribe = database.onCommit(({ leftFiles }) => {
+    if (leftFiles.length === 0 || !duty.isMine) return
+    for (const file of leftFiles) left.add(file)
+    if (isCalled) return
     isCalled = true
     void inTurn(async () => {
       await Promise.race([Bun.sleep(delay), stop.promise])
       isCalled = false
-      if (!isStopped) await removeSpent(database, bytes, goesOn)
+      await removeLeft()
     })
   })
+
+  /** A file that cannot be removed is tried again with the next one, or found at the next start. */
+  async function removeLeft(): Promise<void> {
+    for (const file of left) {
+      if (isStopped) return
+      left.delete(file)
+      try {
+        await bytes.remove(file)
+      } catch (error) {
+        left.add(file)
+        throw error
+      }
+    }
+  }
+
   const timer = setInterval(() => duty.isMine && void collect(), every)
   timer.unref()
   return {

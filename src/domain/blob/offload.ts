@@ -32,23 +32,24 @@ export function offloadWith(parts: OffloadParts): BeginOffload {
 
 function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): Offload {
   const valuesByDraft = new Map<Draft, readonly ExtractedValue[]>()
-  const placesByHash = new Map<string, string>()
+  const filesByHash = new Map<string, string>()
   let count = 0
 
-  function placeOf(hash: string): string {
-    const place = placesByHash.get(hash)
-    if (place === undefined) throw new Error('the bytes of an extracted value were not stored')
-    return place
+  function fileOf(hash: string): string {
+    const file = filesByHash.get(hash)
+    if (file === undefined) throw new Error('the bytes of an extracted value were not stored')
+    return file
   }
 
   function newRef({ tx, actor, now }: Writing, { hash, bytes, type }: ExtractedValue): string {
-    const blob = { id: randomToken(18), hash, size: bytes.length, type, created: now }
-    return recordBlob(tx, actor, { blob, place: placeOf(hash) }, limits)
+    const [id, size, file] = [randomToken(18), bytes.length, fileOf(hash)]
+    return recordBlob(tx, actor, { id, hash, size, type, created: now, file }, limits)
   }
 
-  function isSame(tx: WriteTx, ref: string, value: ExtractedValue): boolean {
+  /** The id of the blob that has this value already. */
+  function idOfSame(tx: WriteTx, ref: string, value: ExtractedValue): string | undefined {
     const blob = tx.blobs.find(parseRef(ref) ?? '')
-    return blob?.hash === value.hash && blob.type === value.type
+    return blob?.hash === value.hash && blob.type === value.type ? blob.id : undefined
   }
 
   return {
@@ -72,7 +73,7 @@ function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): O
         arrivals.push(received.use(await contents.receive(inOnePiece(bytes), ANY_ROOM)))
       }
       return await keepAll(arrivals, () => {
-        for (const { hash, place } of arrivals) placesByHash.set(hash, place)
+        for (const { hash, file } of arrivals) filesByHash.set(hash, file)
         return record()
       })
     },
@@ -85,10 +86,10 @@ function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): O
       const before = isWhole ? parseStored(previous.value) : undefined
       for (const value of all) {
         const known = refAt(before, value.path)
-        const isKnown = known !== undefined && isSame(tx, known, value)
+        const id = known === undefined ? undefined : idOfSame(tx, known, value)
         // The bytes that just arrived are whole; those of a known blob may be damaged.
-        if (isKnown) tx.blobs.placeContent(value.hash, placeOf(value.hash))
-        value.reference['ref'] = isKnown ? known : newRef(writing, value)
+        if (id !== undefined) tx.blobs.setFile(id, fileOf(value.hash))
+        value.reference['ref'] = id === undefined ? newRef(writing, value) : known
       }
       return { ...draft, text: JSON.stringify(draft.object) }
     },

@@ -7,15 +7,15 @@ import { findSharedBlob } from '../access/blob'
 import { formatRef, requireBlobId } from '../value/blob'
 import { type BlobLimits, findBlobLimits } from './limits'
 import type { Room } from '../store/blob-store'
-import type { Blob } from '../store/blobs'
+import type { Blob, StoredBlob } from '../store/blobs'
 
 /** A completed upload, its bytes already in the blob store. */
 export interface BlobUpload {
   readonly id: string
   /** SHA-256 in hex. */
   readonly hash: string
-  /** Where the blob store has the bytes. */
-  readonly place: string
+  /** The file in which the blob store has the bytes. */
+  readonly file: string
   /** In bytes. */
   readonly size: number
   /** The content type. */
@@ -77,11 +77,11 @@ export function putBlob(
   upload: BlobUpload,
   server: BlobLimits,
 ): Promise<string> {
-  const { now, place, ...fields } = upload
-  const blob: Blob = { ...fields, id: requireBlobId(upload.id), created: now }
+  const { now, ...fields } = upload
+  const blob = { ...fields, id: requireBlobId(upload.id), created: now }
   return database.write((tx) => {
     requireWriter(tx, actor, now)
-    return recordBlob(tx, actor, { blob, place }, server)
+    return recordBlob(tx, actor, blob, server)
   })
 }
 
@@ -89,7 +89,7 @@ export function putBlob(
 export function recordBlob(
   tx: WriteTx,
   actor: Actor,
-  { blob, place }: { readonly blob: Blob; readonly place: string },
+  blob: StoredBlob,
   server: BlobLimits,
 ): string {
   const uploader = uploaderFor(tx, actor)
@@ -100,8 +100,7 @@ export function recordBlob(
   for (const room of roomsFor(tx, actor, known, blob.id, uploader, limits)) {
     if (blob.size > room.bytes) throw room.refuse()
   }
-  tx.blobs.put(known ?? blob, uploader)
-  tx.blobs.placeContent(blob.hash, place)
+  tx.blobs.put({ ...(known ?? blob), file: blob.file }, uploader)
   return formatRef(blob.id)
 }
 

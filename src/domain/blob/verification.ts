@@ -1,9 +1,7 @@
 import type { BlobStore, ContentState } from '../store/blob-store'
-import type { Blob } from '../store/blobs'
-import { SatchelError } from '../value/error'
-import { GRACE, isPlaceUsed } from './collection'
-import { blobsWith, findPlace } from './content'
-import type { Database, ReadTx } from '../store/store'
+import type { StoredBlob } from '../store/blobs'
+import { isFileUsed, listStrays } from './collection'
+import type { Database } from '../store/store'
 
 /** Bytes that are missing, or not those that were uploaded. */
 export interface Fault {
@@ -18,7 +16,7 @@ export interface Verification {
   readonly checked: number
   readonly bytes: number
   readonly faults: readonly Fault[]
-  /** Places with bytes that belong to no blob. */
+  /** Files that belong to no blob. */
   readonly strays: readonly string[]
 }
 
@@ -28,89 +26,70 @@ const NAMED = 100
 
 /**
  * Reads the bytes of all blobs and compares them with their hashes. Uploads and collections that
- * run meanwhile cause no faults. `now` in ms; `progress` is called with the bytes done and in all.
+ * run meanwhile cause no faults. `progress` is called with the bytes done and in all.
  */
 export async function verifyBlobs(
   database: Database,
   bytes: BlobStore,
-  now: number,
   progress: (done: number, total: number) => void = () => undefined,
 ): Promise<Verification> {
   let total = 0
-  for await (const { size } of listContents(database)) total += size
+  for await (const { size } of listFiles(database)) total += size
   const faults: Fault[] = []
   let checked = 0
   let done = 0
-  for await (const { hash, size } of listContents(database)) {
+  for await (const { hash, size, file } of listFiles(database)) {
     let read = 0
-    const problem = await problemWith(database, bytes, hash, (count) => {
+    const problem = await problemWith(database, bytes, { hash, file }, (count) => {
       read += count
       progress(done + read, total)
     })
     checked += 1
     done += size
     progress(done, total)
-    if (problem !== undefined) faults.push(await faultOf(database, hash, problem))
+    if (problem !== undefined) faults.push({ problem, hash, blobs: await blobsOf(database, file) })
   }
-  return { checked, bytes: done, faults, strays: await findStrays(database, bytes, now) }
+  return { checked, bytes: done, faults, strays: await findStrays(database, bytes) }
 }
 
 /** Undefined for bytes that are whole, or not needed any more. */
 async function problemWith(
   database: Database,
   bytes: BlobStore,
-  hash: string,
+  { hash, file }: Pick<StoredBlob, 'hash' | 'file'>,
   onBytes: (count: number) => void,
 ): Promise<Fault['problem'] | undefined> {
-  for (let checked: string | undefined, state: ContentState | undefined; ;) {
-    const place = await database.read((tx) => placeOrDamage(tx, hash))
-    if (place === DAMAGED) return 'missing'
-    if (place === undefined || state === 'whole') return undefined
-    if (place === checked) return state
-    state = await bytes.check(place, hash, onBytes)
-    checked = place
+  // A blob may have been removed and stored again meanwhile.
+  for (let found: ContentState | undefined; ;) {
+    const state = await bytes.check(file, hash, onBytes)
+    if (state === 'whole' || !(await isFileUsed(database, file))) return undefined
+    if (state === found) return state
+    found = state
   }
 }
 
-const DAMAGED = Symbol('a damaged place')
-
-function placeOrDamage(tx: ReadTx, hash: string): string | typeof DAMAGED | undefined {
-  try {
-    return findPlace(tx, hash)
-  } catch (error) {
-    if (error instanceof SatchelError && PLACE_ERRORS.has(error.code)) return DAMAGED
-    throw error
-  }
+/** Some of the blobs that have their bytes in this file. */
+async function blobsOf(database: Database, file: string): Promise<string[]> {
+  const found = await database.read((tx) => tx.blobs.byFile({ file, id: '' }, NAMED))
+  return found.filter((blob) => blob.file === file).map(({ id }) => id)
 }
 
-const PLACE_ERRORS: ReadonlySet<string> = new Set(['DAMAGED', 'BLOB_DAMAGED'])
-
-async function faultOf(
-  database: Database,
-  hash: string,
-  problem: Fault['problem'],
-): Promise<Fault> {
-  const blobs = await database.read((tx) => blobsWith(tx, hash, NAMED))
-  return { problem, hash, blobs: blobs.map(({ id }) => id) }
-}
-
-async function findStrays(database: Database, bytes: BlobStore, now: number): Promise<string[]> {
+async function findStrays(database: Database, bytes: BlobStore): Promise<string[]> {
   const strays: string[] = []
-  for await (const place of bytes.list(now - GRACE)) {
-    if (strays.length === NAMED) break
-    if (!(await isPlaceUsed(database, place))) strays.push(place)
+  for await (const file of listStrays(database, bytes)) {
+    if (strays.push(file) === NAMED) break
   }
   return strays
 }
 
-/** One blob for each content. */
-async function* listContents(database: Database): AsyncGenerator<Blob> {
-  let last: Blob | undefined
+/** One blob for each file. */
+export async function* listFiles(database: Database): AsyncGenerator<StoredBlob> {
+  let last: StoredBlob | undefined
   for (;;) {
-    const after: Blob | undefined = last
-    const blobs = await database.read((tx) => tx.blobs.byContent(after, BATCH))
+    const after: StoredBlob | undefined = last
+    const blobs = await database.read((tx) => tx.blobs.byFile(after, BATCH))
     for (const blob of blobs) {
-      if (blob.hash !== last?.hash) yield blob
+      if (blob.file !== last?.file) yield blob
       last = blob
     }
     if (blobs.length < BATCH) return

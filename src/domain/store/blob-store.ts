@@ -1,10 +1,10 @@
 import type { SatchelError } from '../value/error'
 
 /**
- * The seam between the domain and the storage for the bytes of one database's blobs (design.md §2).
- * Everything that is stored gets a place of its own, an opaque name that is never used again; the
- * database records which content is at which place, so that the store needs no locks and several
- * processes may share it. `test/contract/blob-store.ts` is its contract suite.
+ * The seam between the domain and the storage for the bytes of one database's blobs (design.md §3).
+ * Bytes are in files named by their SHA-256, so that equal bytes are one file. Callers take these names
+ * as they are: a store that several processes share without a common lock may add a suffix to the
+ * hash, and the database records which file counts. `test/contract/blob-store.ts` is its contract suite.
  */
 export interface BlobStore extends AsyncDisposable {
   /**
@@ -14,21 +14,19 @@ export interface BlobStore extends AsyncDisposable {
    * is closing; then nothing is left behind.
    */
   receive(bytes: AsyncIterable<Uint8Array>, room: Room): Promise<Arrival>
+  /** Opens a file. Throws `BLOB_DAMAGED` when it is missing or not `size` bytes long. */
+  open(file: string, size: number): Promise<BlobContent>
   /**
-   * Opens the bytes at a place. Throws `BLOB_DAMAGED` when they are missing or not `size` bytes.
+   * Removes a file that no record names. If an upload of the same bytes is being recorded, its end decides
+   * whether the file stays.
    */
-  open(place: string, size: number): Promise<BlobContent>
-  /** Removes the bytes at a place, if there are any, for good when it resolves. */
-  remove(place: string): Promise<void>
-  /** The places that were stored before `before` (ms), in no order; without it all of them. */
-  list(before?: number): AsyncIterable<string>
-  /** Reads the bytes at a place to their end; `onBytes` is called with the size of each part. */
-  check(place: string, hash: string, onBytes?: (count: number) => void): Promise<ContentState>
-  /**
-   * Removes what uploads left unfinished before `before` (ms); `isUsed` says whether the database
-   * records a place. Younger uploads may be those of another process.
-   */
-  sweep(before: number, isUsed: (place: string) => Promise<boolean>): Promise<void>
+  remove(file: string): Promise<void>
+  /** All files but those that an upload is about to record, in no order. */
+  list(): AsyncIterable<string>
+  /** Reads a file to its end; `onBytes` is called with the size of each part. */
+  check(file: string, hash: string, onBytes?: (count: number) => void): Promise<ContentState>
+  /** Removes what uploads of an earlier process left unfinished. To be called before the first upload. */
+  sweep(): Promise<void>
 }
 
 export type ContentState = 'whole' | 'damaged' | 'missing'
@@ -39,11 +37,11 @@ export interface Arrival extends AsyncDisposable {
   readonly hash: string
   /** In bytes. */
   readonly size: number
-  /** Where the bytes are, from the moment they are kept. */
-  readonly place: string
+  /** The file with the bytes, once they are kept. */
+  readonly file: string
   /**
-   * Gives the bytes a place, makes them survive power loss and runs `record`, which records the
-   * place in the database. When it throws, the bytes are removed. At most once.
+   * Stores the bytes in their file, makes it survive power loss and runs `record`, which records it in
+   * the database. When that throws, the file is removed unless another record names it. At most once.
    */
   keep<T>(record: () => Promise<T>): Promise<T>
 }

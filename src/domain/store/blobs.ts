@@ -1,7 +1,7 @@
 import type { RealmRef } from './realms'
 
 /** A blob with what its collection depends on. */
-export interface BlobState extends Blob {
+export interface BlobState extends StoredBlob {
   /** Since when nothing references it, ms; null while something does. */
   readonly idleSince: number | null
 }
@@ -24,7 +24,11 @@ export interface BlobReader {
    * The blob, if the owner of the private realm `uploader` uploaded it, or an object in one of
    * these realms references it; realms that are being erased do not count.
    */
-  findFor(id: string, uploader: RealmRef | null, realms: ReadonlySet<RealmRef>): Blob | undefined
+  findFor(
+    id: string,
+    uploader: RealmRef | null,
+    realms: ReadonlySet<RealmRef>,
+  ): StoredBlob | undefined
   isUploadedBy(id: string, uploader: RealmRef | null): boolean
   /** True when an object in another realm references the blob, whether it exists or not. */
   isReferencedOutside(id: string, realm: RealmRef | null): boolean
@@ -37,41 +41,35 @@ export interface BlobReader {
    * references.
    */
   list(after: string, limit: number, onlyIdle?: boolean): BlobState[]
-  /** Up to `limit` blobs after this place, or from the first, in order of their hashes, then ids. */
-  byContent(after: Pick<Blob, 'hash' | 'id'> | undefined, limit: number): Blob[]
+  /** Up to `limit` blobs after this one, or from the first, in order of their files, then ids. */
+  byFile(after: Pick<StoredBlob, 'file' | 'id'> | undefined, limit: number): StoredBlob[]
   /** Up to `limit` blobs without a reference since `until` (ms) or earlier, the oldest first. */
-  idle(until: number, limit: number): Blob[]
+  idle(until: number, limit: number): StoredBlob[]
   /** How many of these there are. */
   countIdle(until: number): BlobUsage
   /** Up to `limit` objects that reference the blob; not those of realms that are being erased. */
   references(id: string, limit: number): BlobReference[]
   /** The private realms of its uploaders. */
   uploaders(id: string): RealmRef[]
-  /**
-   * The place in the blob store where the bytes with this hash are; undefined when no blob has
-   * them.
-   */
-  placeOf(hash: string): string | undefined
-  /** True when a content is recorded at this place. */
-  isPlaceUsed(place: string): boolean
-  /** Up to `limit` places after `after`, in order, whose bytes are not needed any more. */
-  spentPlaces(after: string, limit: number): string[]
+  /** True when a blob has its bytes in this file. */
+  isFileUsed(file: string): boolean
 }
 
 export interface BlobWriter extends BlobReader {
-  /** Adds a blob, or another uploader of it; its grace period before collection starts again. */
-  put(blob: Blob, uploader: RealmRef | null): void
   /**
-   * Removes a blob and its uploaders. When no other blob has its content, the place becomes spent.
+   * Adds a blob, or another uploader of it; its grace period before collection starts again. The bytes of
+   * a known blob are in this file from now on.
    */
+  put(blob: StoredBlob, uploader: RealmRef | null): void
+  /** Records that the bytes of a known blob are in this file from now on. */
+  setFile(id: string, file: string): void
+  /** Removes a blob and its uploaders. */
   remove(id: string): void
-  /**
-   * Records where the bytes with this hash are from now on; their former place becomes spent, and
-   * so does this one when no blob has them.
-   */
-  placeContent(hash: string, place: string): void
-  /** Forgets a spent place whose bytes are removed. */
-  removeSpentPlace(place: string): void
+}
+
+/** A blob with the name of the file that the blob store has its bytes in. */
+export interface StoredBlob extends Blob {
+  readonly file: string
 }
 
 /**

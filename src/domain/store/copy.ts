@@ -11,7 +11,7 @@ export interface DatabaseCopy extends AsyncDisposable {
    * written meanwhile that the copy has to be given up, and when the file cannot be read.
    */
   bytes(): AsyncIterable<Uint8Array>
-  /** Up to `limit` contents of blobs after this hash, in order of their hashes. */
+  /** Up to `limit` contents of blobs after this file, in order of their files, whose names begin with the hash. */
   contents(after: string, limit: number): readonly StoredContent[]
 }
 
@@ -31,6 +31,6 @@ export interface StoredContent {
   readonly hash: string
   /** In bytes. */
   readonly size: number
-  /** The name that the blob store has for them; null when that is lost. */
-  readonly file: string | null
+  /** The file in which the blob store has them. */
+  readonly file: string
 }

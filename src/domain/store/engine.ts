@@ -11,8 +11,11 @@ export interface Engine extends AsyncDisposable {
   readonly store: Store
   /** For test mode. */
   readonly tests: TestStore
-  /** Opens the place for the bytes of blobs, without what an earlier process left unfinished. */
-  openBlobs(database: Database): Promise<BlobStore>
+  /**
+   * Opens the store for the bytes of blobs, without what an earlier process left unfinished. `isUsed` tells
+   * whether a file is needed.
+   */
+  openBlobs(database: Database, isUsed: (file: string) => Promise<boolean>): Promise<BlobStore>
   /** Opens the place for temporary files, in the same state. */
   openScratch(database: Database): Promise<Scratch>
   /**

@@ -174,8 +174,8 @@ export interface Commit {
   readonly jobs: boolean
   /** A mail was stored or postponed. */
   readonly mails: boolean
-  /** A content lost its last blob. */
-  readonly contentSpent: boolean
+  /** Files that a blob had its bytes in, and has not any more; another blob may have the same. */
+  readonly leftFiles: readonly string[]
 }
 
 /** Lists have each entry once, in no order. */

@@ -3,7 +3,7 @@ import { type Actor, requireStanding } from '../access/actor'
 import { findSharedBlob } from '../access/blob'
 import { openBlob } from '../blob/content'
 import type { BlobContent, BlobStore } from '../store/blob-store'
-import type { Blob } from '../store/blobs'
+import type { StoredBlob } from '../store/blobs'
 import type { Database } from '../store/store'
 import { mentionsBlobs, parseRef, refOf, refsIn } from '../value/blob'
 import { SatchelError } from '../value/error'
@@ -57,11 +57,14 @@ export async function* inlined(entries: string, source: InlineSource): AsyncGene
 /** A BlobRef whose bytes can stand in its place. */
 interface Reference {
   readonly value: WireObject
-  readonly blob: Blob
+  readonly blob: StoredBlob
   readonly restoredAs: string
 }
 
-function referenceOf(value: WireObject, blobs: ReadonlyMap<string, Blob>): Reference | undefined {
+function referenceOf(
+  value: WireObject,
+  blobs: ReadonlyMap<string, StoredBlob>,
+): Reference | undefined {
   const blob = blobs.get(refOf(value) ?? '')
   const restoredAs = getOwn(value, '_bt')
   if (blob === undefined || typeof restoredAs !== 'string') return undefined
@@ -112,9 +115,9 @@ async function* inTriples(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buff
 async function findBlobs(
   { database, actor }: InlineSource,
   entries: readonly WireObject[],
-): Promise<ReadonlyMap<string, Blob>> {
+): Promise<ReadonlyMap<string, StoredBlob>> {
   const refs = new Set(entries.flatMap((entry) => refsIn(entry).map(({ ref }) => ref)))
-  const blobs = new Map<string, Blob>()
+  const blobs = new Map<string, StoredBlob>()
   const all = [...refs]
   for (let start = 0; start < all.length; start += BATCH) {
     await database.read((tx) => {
@@ -132,7 +135,7 @@ async function findBlobs(
 
 async function openValue(
   { database, contents, report }: InlineSource,
-  blob: Blob,
+  blob: StoredBlob,
 ): Promise<BlobContent | undefined> {
   try {
     return await openBlob(database, contents, blob)

@@ -27,16 +27,28 @@ const IMPORTER: Actor = {
   scopes: new Set(['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']),
 }
 
+/** The file with the bytes of a blob, which are being kept or stored already. */
+export type FileOf = (tx: WriteTx, entry: BlobEntry) => string
+
 /**
- * Applies entries that were found good, in their order; the contents of blobs are kept meanwhile.
- * `now` in ms. Throws `CONFLICT` for a blob whose id was taken since.
+ * Applies entries that were found good, in their order. `now` in ms. Throws `CONFLICT` for a blob whose id was taken
+ * since, and as `fileOf`, which is needed for blobs.
  */
-export function applyEntries(tx: WriteTx, entries: readonly Entry[], now: number): void {
+export function applyEntries(
+  tx: WriteTx,
+  entries: readonly Entry[],
+  now: number,
+  fileOf: FileOf = requireNone,
+): void {
   for (const run of runsOf(entries)) {
     if ('users' in run) applyUsers(tx, run.users, now)
-    else if ('blobs' in run) applyBlobs(tx, run.blobs)
+    else if ('blobs' in run) applyBlobs(tx, run.blobs, fileOf)
     else applyObjects(tx, run, now)
   }
+}
+
+function requireNone(): never {
+  throw new Error('blobs are applied with their contents')
 }
 
 interface ObjectRun {
@@ -71,14 +83,13 @@ function runsOf(entries: readonly Entry[]): Run[] {
   return runs
 }
 
-function applyBlobs(tx: WriteTx, entries: readonly BlobEntry[]): void {
-  for (const { blob, uploaders } of entries) {
-    const known = tx.blobs.find(blob.id)
-    if (known !== undefined) requireSameBytes(known, blob)
-    if (uploaders.length === 0) tx.blobs.put(known ?? blob, null)
-    for (const user of uploaders) {
-      tx.blobs.put(known ?? blob, tx.realms.ensure(user).ref)
-    }
+function applyBlobs(tx: WriteTx, entries: readonly BlobEntry[], fileOf: FileOf): void {
+  for (const entry of entries) {
+    const known = tx.blobs.find(entry.blob.id)
+    if (known !== undefined) requireSameBytes(known, entry.blob)
+    const blob = { ...(known ?? entry.blob), file: fileOf(tx, entry) }
+    if (entry.uploaders.length === 0) tx.blobs.put(blob, null)
+    for (const user of entry.uploaders) tx.blobs.put(blob, tx.realms.ensure(user).ref)
   }
 }
 

@@ -2,7 +2,8 @@ import type { Archive, TransferContext } from './archive'
 import type { Arrival } from '../store/blob-store'
 import { SatchelError, quoted } from '../value/error'
 import { keepAll } from '../blob/content'
-import type { WriteTx } from '../store/store'
+import type { FileOf } from './application'
+import type { ReadTx } from '../store/store'
 import type { ArchiveFiles } from './archive-file'
 import type { BlobEntry } from './entry'
 
@@ -35,16 +36,16 @@ export async function verifyContents(
 export interface ContentLoader extends AsyncDisposable {
   /** Stores the contents of these blobs that the database lacks, or whose bytes are damaged. */
   load(archive: Archive, blobs: readonly BlobEntry[]): Promise<void>
-  /** Keeps the loaded contents if `record` records their places; otherwise, or when it throws, they are removed. */
+  /** Keeps the loaded contents if `record` asks for their files; otherwise, or when it throws, they are removed. */
   keep<T>(record: () => Promise<T>): Promise<T>
-  /** Records where the contents of these blobs, which are stored, are. Throws `BUSY` when one was collected meanwhile. */
-  place(tx: WriteTx, blobs: readonly BlobEntry[]): void
+  /** Throws `BUSY` when the content was collected meanwhile. */
+  readonly fileOf: FileOf
 }
 
 export function createContentLoader({ database, contents }: TransferContext): ContentLoader {
   const arrivals = new AsyncDisposableStack()
   const loaded = new Map<string, Arrival>()
-  let isPlaced = false
+  let isRecorded = false
 
   async function loadOne(archive: Archive, { blob, packed }: BlobEntry): Promise<void> {
     const room = { bytes: blob.size, refuse: spoiled }
@@ -56,8 +57,8 @@ export function createContentLoader({ database, contents }: TransferContext): Co
   /** Bytes that cannot be read count as lost: the archive restores them. */
   async function hasBytes(hash: string): Promise<boolean> {
     try {
-      const place = await database.read((tx) => tx.blobs.placeOf(hash))
-      return place !== undefined && (await contents.check(place, hash)) === 'whole'
+      const file = await database.read((tx) => knownFile(tx, hash))
+      return file !== undefined && (await contents.check(file, hash)) === 'whole'
     } catch {
       return false
     }
@@ -80,7 +81,7 @@ export function createContentLoader({ database, contents }: TransferContext): Co
       try {
         return await keepAll([...loaded.values()], async () => {
           outcome = await record()
-          if (!isPlaced && loaded.size > 0) throw NOT_RECORDED
+          if (!isRecorded && loaded.size > 0) throw NOT_RECORDED
           return outcome
         })
       } catch (error) {
@@ -89,17 +90,21 @@ export function createContentLoader({ database, contents }: TransferContext): Co
       }
     },
 
-    place(tx, blobs) {
-      isPlaced = true
-      for (const { blob } of blobs) {
-        const place = loaded.get(blob.hash)?.place ?? tx.blobs.placeOf(blob.hash)
-        if (place === undefined) throw contentsGone()
-        tx.blobs.placeContent(blob.hash, place)
-      }
+    fileOf(tx, { blob }) {
+      isRecorded = true
+      const file = loaded.get(blob.hash)?.file ?? knownFile(tx, blob.hash)
+      if (file === undefined) throw contentsGone()
+      return file
     },
 
     [Symbol.asyncDispose]: () => arrivals.disposeAsync(),
   }
+}
+
+/** The file of a blob that has these bytes. The names of files begin with the hash. */
+function knownFile(tx: ReadTx, hash: string): string | undefined {
+  const [found] = tx.blobs.byFile({ file: hash, id: '' }, 1)
+  return found?.hash === hash ? found.file : undefined
 }
 
 /** Ends the keeping of contents that `record` did not need: another process has recorded theirs. */

@@ -1,8 +1,8 @@
 import type { ArchiveWriter, TransferContext } from './archive'
-import type { Blob } from '../store/blobs'
+import type { Blob, StoredBlob } from '../store/blobs'
 import { SatchelError, quoted } from '../value/error'
 import { BLOB_LIST, DATA, contentFile, formatBlob } from './archive-file'
-import { atPlaceOf } from '../blob/content'
+import { withFileOf } from '../blob/content'
 import type { BlobFacts } from './entry'
 import { type ExportPiece, type Selection, exportLines, isPart } from './export'
 import type { DamagedObject } from './rows'
@@ -114,14 +114,18 @@ async function* addBlobs(
 /** One short read. */
 const CHUNK = 200
 
+interface StoredFacts extends BlobFacts {
+  readonly blob: StoredBlob
+}
+
 /** All blobs, those with the same content together. */
-async function* readBlobs({ database }: TransferContext): AsyncGenerator<BlobFacts> {
-  let last: Blob | undefined
+async function* readBlobs({ database }: TransferContext): AsyncGenerator<StoredFacts> {
+  let last: StoredBlob | undefined
   for (;;) {
-    const after: Blob | undefined = last
+    const after: StoredBlob | undefined = last
     const found = await database.read((tx) => {
-      const facts: BlobFacts[] = []
-      for (const blob of tx.blobs.byContent(after, CHUNK)) {
+      const facts: StoredFacts[] = []
+      for (const blob of tx.blobs.byFile(after, CHUNK)) {
         const uploaders: string[] = []
         for (const ref of tx.blobs.uploaders(blob.id)) {
           const realm = tx.realms.findByRef(ref)
@@ -149,15 +153,15 @@ interface Opened {
  */
 async function openContent(
   { database, contents }: TransferContext,
-  { id, hash, size }: Blob,
+  blob: StoredBlob,
 ): Promise<Opened | undefined> {
   try {
-    return await atPlaceOf(database, hash, async (place) => {
-      const rest = (await contents.open(place, size)).stream()[Symbol.asyncIterator]()
+    return await withFileOf(database, blob, async (file) => {
+      const rest = (await contents.open(file, blob.size)).stream()[Symbol.asyncIterator]()
       return { first: await rest.next(), rest }
     })
   } catch (error) {
-    throw error instanceof SatchelError && error.code === 'BLOB_DAMAGED' ? damaged(id) : error
+    throw error instanceof SatchelError && error.code === 'BLOB_DAMAGED' ? damaged(blob.id) : error
   }
 }
 

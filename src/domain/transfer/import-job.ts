@@ -223,8 +223,7 @@ async function applyBlobs(
   return await loader.keep(() =>
     continueJob(database, job.id, (tx, current) => {
       if (offsetOf(current) !== offsetOf(job)) return current
-      applyEntries(tx, blobs, current.created)
-      loader.place(tx, blobs)
+      applyEntries(tx, blobs, current.created, loader.fileOf)
       return moved(current, next, blobs.length, bytesOf(blobs))
     }),
   )

@@ -272,12 +272,11 @@ async function applyAtOnce(context: TransferContext, name: string, plan: Plan): 
         await step((tx) => declare(tx, declared, now))
         for (let offset = 0; offset < spool.size;) {
           const { entries, next } = spool.read(offset)
-          await step((tx) => applyEntries(tx, entries, now))
+          await step((tx) => applyEntries(tx, entries, now, contents.fileOf))
           signal?.throwIfAborted()
           progress(done + next, size)
           offset = next
         }
-        for (const blobs of blobsOf(spool)) await step((tx) => contents.place(tx, blobs))
         let after = hasOwners ? 0 : undefined
         while (after !== undefined) {
           const from = after

@@ -1,5 +1,5 @@
 import { openBlob } from '../../domain/blob/content'
-import type { Blob as BlobRecord } from '../../domain/store/blobs'
+import type { StoredBlob } from '../../domain/store/blobs'
 import { SatchelError } from '../../domain/value/error'
 import { answer, type Body, errorAnswer } from '../answer'
 import { contentRange, multipartBytes, plainBytes, parseRanges } from '../body/byte-ranges'
@@ -29,7 +29,7 @@ export async function blobAnswer(
   http: HttpContext,
   call: Call,
   { database, blobs }: Host,
-  blob: BlobRecord,
+  blob: StoredBlob,
 ): Promise<Response> {
   const { type, size } = blob
   const etag = `"${blob.hash}"`

@@ -49,10 +49,10 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
   const count = (bytes: number) => consumers.forEach((consume) => consume(bytes))
   const bytes = withTimeout(chunksOf(call.sent, length, count), timeout)
   await using arrival = await host.blobs.receive(bytes, room)
-  const { hash, size } = arrival
+  const { hash, size, file } = arrival
   const now = host.clock.now()
   return await arrival.keep(() =>
-    putBlob(host.database, actor, { id, hash, place: arrival.place, size, type, now }, limits),
+    putBlob(host.database, actor, { id, hash, file, size, type, now }, limits),
   )
 }
 

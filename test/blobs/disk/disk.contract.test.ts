@@ -1,8 +1,8 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
-import { createTestClock } from '../../auth/setup'
 import { describeBlobStore } from '../../contract/blob-store'
+import type { BlobStoreFixture } from '../../contract/content-fixture'
 import { temporaryFolder } from '../../setup'
 import { copyFolder } from '../../sqlite/folders'
 
@@ -10,14 +10,18 @@ describeBlobStore('Disk', async () => {
   const owned = new AsyncDisposableStack()
   const { path } = owned.use(temporaryFolder())
   const [live, crashed] = [join(path, 'live'), join(path, 'crashed')]
-  const clock = createTestClock()
+  const records = new Set<string>()
+  async function isUsed(file: string): Promise<boolean> {
+    await fixture.onLook()
+    return records.has(file)
+  }
   const open = (folder: string) =>
-    owned.use(createDiskBlobs(folder, { clock, isDurable: false, report: fail }))
+    owned.use(createDiskBlobs(folder, { isDurable: false, isUsed, report: fail }))
   const store = open(live)
-  return {
+  const fixture: BlobStoreFixture = {
     store,
-    clock,
-    another: () => open(live),
+    records,
+    onLook: async () => undefined,
     async reopen() {
       await store[Symbol.asyncDispose]()
       return open(live)
@@ -26,14 +30,15 @@ describeBlobStore('Disk', async () => {
       copyFolder(live, crashed)
       return open(crashed)
     },
-    async damage(place, how) {
-      const file = join(live, place.slice(-2), place)
-      const bytes = readFileSync(file)
-      if (how === 'shorter') truncateSync(file, bytes.length - 1)
-      else writeFileSync(file, bytes.fill('?', bytes.length - 1))
+    async damage(file, how) {
+      const path = join(live, file)
+      const bytes = readFileSync(path)
+      if (how === 'shorter') truncateSync(path, bytes.length - 1)
+      else writeFileSync(path, bytes.fill('?', bytes.length - 1))
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+  return fixture
 })
 
 function fail(error: unknown): never {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
-import { codeOf, createTestClock } from '../../auth/setup'
+import { codeOf } from '../../auth/setup'
 import { ANY_SIZE, bring, chunksOf, hashOf, listed } from '../../contract/content-fixture'
 import { type Download, setupBlobs } from '../../http/blob-setup'
 import { ALICE } from '../../http/setup'
@@ -16,8 +16,8 @@ test.skipIf(!mayMount)(
     using disk = mountSmallDisk('6m')
     const folder = join(disk.path, 'blobs')
     await using store = createDiskBlobs(folder, {
-      clock: createTestClock(),
       isDurable: true,
+      isUsed: async () => false,
       report: () => undefined,
     })
     const first = await bring(store, Buffer.alloc(2 * MIB, 'a'))
@@ -33,12 +33,12 @@ test.skipIf(!mayMount)(
     for (const parts of [1, 5, 80]) {
       expect(await codeOf(() => upload(parts))).toBe('STORAGE_FULL')
       expect(readdirSync(join(folder, 'incoming'))).toEqual([])
-      expect(await store.check(first.place, first.hash)).toBe('whole')
+      expect(await store.check(first.file, first.hash)).toBe('whole')
     }
     disk.grow('12m')
-    const { place } = await upload(5)
-    expect(await listed(store)).toEqual([first.place, place].toSorted())
-    expect(await store.check(place, hashOf(large))).toBe('whole')
+    const { file } = await upload(5)
+    expect(await listed(store)).toEqual([first.file, file].toSorted())
+    expect(await store.check(file, hashOf(large))).toBe('whole')
   },
 )
 

@@ -3,7 +3,7 @@ import { createFrameReader, type FrameHead, writeHead } from '../../../src/domai
 
 const HEADS: readonly FrameHead[] = [
   { kind: 'file', path: 'database.sqlite', size: 5 },
-  { kind: 'blob', state: 'known', hash: 'a', size: 7, file: null },
+  { kind: 'blob', state: 'known', hash: 'a', size: 7, file: 'a' },
   { kind: 'file', path: 'empty', size: 0 },
   { kind: 'blob', state: 'sent', hash: 'b', size: 2, file: 'p' },
 ]

@@ -6,11 +6,12 @@ import {
   removeStrays,
 } from '../../../src/domain/blob/collection'
 import type { BlobStore } from '../../../src/domain/store/blob-store'
-import { HOUR } from '../../auth/setup'
+import { codeOf, HOUR } from '../../auth/setup'
 import { ANY_SIZE, bring, chunksOf } from '../../contract/content-fixture'
 import { createRandom } from '../../lab/random'
 import {
   administrator,
+  ANY_AMOUNT,
   alice,
   type ByteWorld,
   bob,
@@ -88,7 +89,7 @@ describe('a blob that nothing references', () => {
 })
 
 describe('bytes that no blob needs', () => {
-  test('are removed at the next time when they could not be at once', async () => {
+  test('are found by a sweep when they could not be removed at once', async () => {
     await using world = await setupByteWorld()
     await world.upload(alice, 'one')
     world.clock.advance(GRACE)
@@ -96,10 +97,11 @@ describe('bytes that no blob needs', () => {
       ...world.bytes,
       remove: () => Promise.reject(new Error('the process ended')),
     }
-    expect(collect(world, broken)).rejects.toThrow('the process ended')
-    await collect(world, broken).catch(() => undefined)
+    const ended = collect(world, broken)
+    expect(ended).rejects.toThrow('the process ended')
+    await ended.catch(() => undefined)
     expect([await world.ids(), await world.contents()]).toEqual([[], [hashOf('one')]])
-    expect(await collect(world)).toEqual({ blobs: 0, bytes: 0 })
+    expect(await removeStrays(world.database, world.bytes)).toBe(1)
     expect(await world.contents()).toEqual([])
   })
 
@@ -111,32 +113,49 @@ describe('bytes that no blob needs', () => {
     await arrival.keep(async () => {
       await collect(world)
       expect([await world.ids(), await world.contents()]).toEqual([[], [hashOf('same')]])
-      await uploadText(world, alice, 'two', 'same', { place: arrival.place })
+      await uploadText(world, alice, 'two', 'same')
     })
     await collect(world)
     expect([await world.ids(), await world.contents()]).toEqual([['two'], [hashOf('same')]])
   })
 
-  test('go when the same bytes come again and take their place', async () => {
+  test('are one file with those of other blobs as soon as an upload is acknowledged', async () => {
     await using world = await setupByteWorld()
     await world.upload(alice, 'one', 'same')
     await world.upload(bob, 'two', 'same')
-    expect(await world.contents()).toEqual([hashOf('same'), hashOf('same')])
-    await collect(world)
     expect([await world.ids(), await world.contents()]).toEqual([['one', 'two'], [hashOf('same')]])
   })
 
-  test('that no blob has are strays after a day', async () => {
+  test('are removed with a failed record, unless another blob has the same', async () => {
+    await using world = await setupByteWorld()
+    await world.upload(alice, 'one', 'known')
+    for (const text of ['known', 'unknown']) {
+      await using arrival = await world.bytes.receive(chunksOf(text), ANY_SIZE)
+      const limits = { ...ANY_AMOUNT, user: 5 }
+      const refused = arrival.keep(() => uploadText(world, alice, 'two', text, { limits }))
+      expect(await codeOf(() => refused)).toBe('QUOTA_EXCEEDED')
+    }
+    expect([await world.ids(), await world.contents()]).toEqual([['one'], [hashOf('known')]])
+  })
+
+  test('that no blob has are strays', async () => {
     await using world = await setupByteWorld()
     await world.upload(alice, 'one')
     await bring(world.bytes, 'stray')
     await collect(world)
     expect(await world.contents()).toHaveLength(2)
-    const strays = (isDryRun: boolean) =>
-      removeStrays(world.database, world.bytes, world.clock.now(), { isDryRun })
-    expect(await strays(false)).toBe(0)
-    world.clock.advance(GRACE + 1)
+    const strays = (isDryRun: boolean) => removeStrays(world.database, world.bytes, { isDryRun })
     expect([await strays(true), await strays(false), await strays(false)]).toEqual([1, 1, 0])
+    expect(await world.contents()).toEqual([hashOf('one')])
+  })
+
+  test('that an upload is about to record are no strays', async () => {
+    await using world = await setupByteWorld()
+    await using arrival = await world.bytes.receive(chunksOf('one'), ANY_SIZE)
+    await arrival.keep(async () => {
+      expect(await removeStrays(world.database, world.bytes)).toBe(0)
+      await uploadText(world, alice, 'one')
+    })
     expect(await world.contents()).toEqual([hashOf('one')])
   })
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { GRACE } from '../../../src/domain/blob/collection'
 import { createBlobKeeper } from '../../../src/domain/blob/keeper'
+import { bring } from '../../contract/content-fixture'
 import { removeUser } from '../../../src/domain/user/removal'
 import { alice, bob, type ByteWorld, hashOf, refTo, setupByteWorld } from './setup'
 
@@ -27,6 +28,17 @@ test('the keeper collects from time to time', async () => {
   world.clock.advance(GRACE)
   while ((await world.contents()).length > 0) await Bun.sleep(10)
   expect(await world.ids()).toEqual([])
+  expect(keeper.reports).toEqual([])
+})
+
+test('the keeper finds at its start what no blob needs, as after a crash between a file and its record', async () => {
+  await using world = await setupByteWorld()
+  await world.upload(alice, 'one')
+  await bring(world.bytes, 'stray')
+  expect(await world.contents()).toHaveLength(2)
+  await using keeper = keep(world)
+  await keeper.idle()
+  expect(await world.contents()).toEqual([hashOf('one')])
   expect(keeper.reports).toEqual([])
 })
 

@@ -1,9 +1,9 @@
 import { filesByHash } from '../../blobs/files'
-import { randomToken } from '../../../src/domain/value/id'
 import { join } from 'node:path'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
 import { type Actor, ANONYMOUS } from '../../../src/domain/access/actor'
 import { findReadableBlob } from '../../../src/domain/access/blob'
+import { isFileUsed } from '../../../src/domain/blob/collection'
 import type { BlobLimits } from '../../../src/domain/blob/limits'
 import type { BlobUsage } from '../../../src/domain/store/blobs'
 import type { BlobStore } from '../../../src/domain/store/blob-store'
@@ -113,7 +113,7 @@ export interface ByteWorld extends BlobWorld {
   upload(actor: Actor, id: string, text?: string): Promise<string>
   /** The ids of all blobs. */
   ids(): Promise<string[]>
-  /** The hashes of all stored bytes, equal ones each time. */
+  /** The hashes of all stored files. */
   contents(): Promise<string[]>
 }
 
@@ -124,8 +124,8 @@ export async function setupByteWorld(): Promise<ByteWorld> {
     throw error
   }
   const bytes = createDiskBlobs(join(world.folder, 'blobs'), {
-    clock: world.clock,
     isDurable: false,
+    isUsed: (file) => isFileUsed(database, file),
     report,
   })
   return {
@@ -133,7 +133,7 @@ export async function setupByteWorld(): Promise<ByteWorld> {
     bytes,
     async upload(actor, id, text = id) {
       await using arrival = await bytes.receive(chunksOf(text), ANY_SIZE)
-      return await arrival.keep(() => uploadText(world, actor, id, text, { place: arrival.place }))
+      return await arrival.keep(() => uploadText(world, actor, id, text))
     },
     ids: () => database.read((tx) => tx.blobs.list('', 1_000).map(({ id }) => id)),
     contents: async () =>
@@ -198,13 +198,14 @@ export function uploadText(
   actor: Actor,
   id: string,
   text = id,
-  { type = 'text/plain', limits = ANY_AMOUNT, place = `at ${randomToken(12)}` } = {},
+  { type = 'text/plain', limits = ANY_AMOUNT } = {},
 ): Promise<string> {
+  const hash = hashOf(text)
   const upload = {
     id,
-    hash: hashOf(text),
+    hash,
+    file: hash,
     size: Buffer.byteLength(text),
-    place,
     type,
     now: clock.now(),
   }

@@ -23,6 +23,7 @@ describe('an upload', () => {
     expect(await findReadableBlob(database, alice, ref)).toEqual({
       id: 'a1',
       hash: hashOf('hello'),
+      file: hashOf('hello'),
       size: 5,
       type: 'text/plain',
       created: clock.now(),

@@ -2,12 +2,11 @@ import { expect, test } from 'bun:test'
 import { rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifyBlobs } from '../../../src/domain/blob/verification'
-import { GRACE, removeSpent } from '../../../src/domain/blob/collection'
 import { fileWith } from '../../blobs/files'
 import { bring } from '../../contract/content-fixture'
 import { alice, type ByteWorld, hashOf, setupByteWorld } from './setup'
 
-const verify = ({ database, bytes, clock }: ByteWorld) => verifyBlobs(database, bytes, clock.now())
+const verify = ({ database, bytes }: ByteWorld) => verifyBlobs(database, bytes)
 
 const fileOf = ({ folder }: ByteWorld, text: string) => fileWith(join(folder, 'blobs'), text)
 
@@ -18,23 +17,20 @@ test('bytes that are all there are found good, each content once, with progress'
   await world.upload(alice, 'empty', '')
   await world.upload(alice, 'large', 'x'.repeat(600_000))
   const told: [number, number][] = []
-  const found = await verifyBlobs(world.database, world.bytes, world.clock.now(), (...done) =>
-    told.push(done),
-  )
+  const found = await verifyBlobs(world.database, world.bytes, (...done) => told.push(done))
   expect(found).toEqual({ checked: 3, bytes: 600_004, faults: [], strays: [] })
   expect(new Set(told.map(([, total]) => total))).toEqual(new Set([600_004]))
   expect(told.at(-1)?.[0]).toBe(600_004)
   expect(told.length).toBeGreaterThan(3)
 })
 
-test('bytes that are damaged or missing are named with their blobs, strays after a day by their place', async () => {
+test('bytes that are damaged or missing are named with their blobs, strays by their file', async () => {
   await using world = await setupByteWorld()
   for (const id of ['good', 'cut', 'lost']) await world.upload(alice, id)
   await world.upload(alice, 'lost-too', 'lost')
-  await removeSpent(world.database, world.bytes)
   truncateSync(fileOf(world, 'cut'), 1)
   rmSync(fileOf(world, 'lost'))
-  const { place } = await bring(world.bytes, 'stray')
+  const { file } = await bring(world.bytes, 'stray')
   const { checked, faults, strays } = await verify(world)
   expect(checked).toBe(3)
   const sorted = faults.toSorted((one, other) => (one.problem < other.problem ? -1 : 1))
@@ -42,7 +38,5 @@ test('bytes that are damaged or missing are named with their blobs, strays after
     { problem: 'damaged', hash: hashOf('cut'), blobs: ['cut'] },
     { problem: 'missing', hash: hashOf('lost'), blobs: ['lost', 'lost-too'] },
   ])
-  expect(strays).toEqual([])
-  world.clock.advance(GRACE + 1)
-  expect((await verify(world)).strays).toEqual([place])
+  expect(strays).toEqual([file])
 })

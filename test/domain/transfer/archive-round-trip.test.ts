@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { removeSpent } from '../../../src/domain/blob/collection'
+import { removeStrays } from '../../../src/domain/blob/collection'
 import { folderOf } from '../../auth/setup'
 import { fileWith, filesByHash } from '../../blobs/files'
 import { hashOf } from '../../contract/content-fixture'
@@ -138,7 +138,7 @@ test('blobs that are collected while it is written are in it whole, or not at al
     await database.write((tx) => {
       for (const id of ['one', 'two', 'three']) tx.blobs.remove(id)
     })
-    await removeSpent(database, contents)
+    await removeStrays(database, contents)
     expect(await Array.fromAsync(contents.list())).toEqual([])
   }
   const archive = Buffer.concat(pieces)

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { removeSpent } from '../../../src/domain/blob/collection'
 import { folderOf } from '../../auth/setup'
 import { filesByHash } from '../../blobs/files'
 import type { Blob } from '../../../src/domain/store/blobs'
@@ -36,15 +35,14 @@ export async function setupArchives(): Promise<ArchiveBase> {
     ...context,
     async upload(id, content, uploaders = ['alice']) {
       await using arrival = await contents.receive(chunksOf(content), ANY_SIZE)
-      const { hash, size } = arrival
-      const blob = { id, hash, size, type: 'text/plain', created: base.clock.now() }
+      const { hash, file, size } = arrival
+      const blob = { id, hash, file, size, type: 'text/plain', created: base.clock.now() }
       await arrival.keep(() =>
         database.write((tx) => {
           if (uploaders.length === 0) tx.blobs.put(blob, null)
           for (const user of uploaders) {
             tx.blobs.put(blob, tx.realms.ensure(user).ref)
           }
-          tx.blobs.placeContent(hash, arrival.place)
         }),
       )
     },
@@ -64,7 +62,7 @@ export async function setupArchives(): Promise<ArchiveBase> {
     async blobs() {
       const blobs = await database.read((tx) => {
         const found: StoredBlob[] = []
-        for (const blob of tx.blobs.byContent(undefined, 1_000)) {
+        for (const blob of tx.blobs.byFile(undefined, 1_000)) {
           const uploaders: (string | undefined)[] = []
           for (const ref of tx.blobs.uploaders(blob.id)) {
             uploaders.push(tx.realms.findByRef(ref)?.id)
@@ -73,7 +71,6 @@ export async function setupArchives(): Promise<ArchiveBase> {
         }
         return found
       })
-      await removeSpent(database, contents)
       const files = filesByHash(join(folderOf(database), 'blobs'))
       return { blobs, contents: [...files.keys()].toSorted() }
     },

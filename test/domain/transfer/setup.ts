@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'bun:test'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
 import { createDiskScratch } from '../../../src/blobs/disk/scratch'
+import { isFileUsed } from '../../../src/domain/blob/collection'
 import type { Scratch } from '../../../src/domain/store/scratch'
 import { sweepScratch } from '../../../src/domain/transfer/spool'
 import type { Job } from '../../../src/domain/store/records'
@@ -67,8 +68,8 @@ export function removeStrays(database: Database): Promise<void> {
 /** A database with its blobs where a server has them. */
 export function contextOf(database: Database): TransferContext {
   const contents = createDiskBlobs(join(folderOf(database), 'blobs'), {
-    clock: createTestClock(),
     isDurable: false,
+    isUsed: (file) => isFileUsed(database, file),
     report: (error) => {
       throw error
     },
