@@ -290,7 +290,7 @@ const WRITING: { readonly [N in Noun]: Readonly<Record<WritingVerbs<N>, true>> }
     notePrivates: true,
     removeOfSubject: true,
   },
-  applied: { put: true, putSteps: true, putKeys: true, removeKeys: true, prune: true },
+  applied: { put: true, putKeys: true, removeKeys: true, prune: true },
   criteriaOps: { put: true },
 }
 

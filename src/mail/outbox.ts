@@ -70,7 +70,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
   async function sendDue(): Promise<number | undefined> {
     const now = clock.now()
     const { due, next } = await database.read((tx) => {
-      const next = tx.mails.nextDue()
+      const next = tx.mails.due(Infinity, 1)[0]?.due
       // Later than any pause: the clock jumped back since.
       const by = next !== undefined && next > now + LONGEST_PAUSE ? next : now
       return { next, due: tx.mails.due(by, CONCURRENCY + sending.size) }

@@ -20,9 +20,6 @@ export function mailReader(context: TxContext): MailReader {
             ? withoutSum(row)
             : { ...withoutSum(row), sealed: '', expires: Infinity },
         ),
-    nextDue: () =>
-      context.connection.prepare<{ due: number | null }>('SELECT min(due) AS due FROM mails').get()
-        ?.due ?? undefined,
   }
 }
 

@@ -1,18 +1,15 @@
-import type { RealmRef } from '../domain/store/realms'
 import type {
   AppliedReader,
   AppliedRejection,
   AppliedTransaction,
   AppliedWriter,
-  CriteriaOperation,
-  CriteriaOperationReader,
-  CriteriaOperationWriter,
   RunReader,
   SyncClient,
   SyncClientReader,
   SyncClientWriter,
 } from '../domain/store/sync'
 import type { TxContext, WriteContext } from './context'
+import { removeOperations } from './criteria-operations'
 import type { Summed } from './soundness'
 import { payRows, removeRows } from './owed-rows'
 import { damagedRow, isSound, noteSum, sumOf, withoutSum } from './summed'
@@ -135,7 +132,6 @@ function removeApplied(context: WriteContext, client: number): void {
 }
 
 const APPLIED = 'applied'
-const OPERATIONS = 'criteria_ops'
 
 function toClient(row: ClientRow): SyncClient {
   return { ...row, tables: JSON.parse(row.tables) as string[] }
@@ -188,12 +184,7 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
         const sql = `DELETE FROM applied WHERE subject = ?1 AND txid IN (${some})`
         return later.connection.prepare(sql).run(subject, limit).changes
       })
-      removeRows(context, OPERATIONS, (later, limit) => {
-        const key = 'subject, table_number, revision, position'
-        const some = `SELECT ${key} FROM criteria_ops WHERE subject = ? LIMIT ?`
-        const sql = `DELETE FROM criteria_ops WHERE (${key}) IN (${some})`
-        return later.connection.prepare(sql).run(subject, limit).changes
-      })
+      removeOperations(context, subject)
     },
   }
 }
@@ -249,26 +240,19 @@ export function appliedReader(context: TxContext): AppliedReader {
 }
 
 export function appliedWriter(context: WriteContext): AppliedWriter {
-  function put(record: Omit<AppliedRecord, 'revision'>): void {
-    payRows(context, APPLIED)
-    const { connection, unit } = context
-    const row = { ...record, revision: unit.takenRevision() }
-    const { subject, txid, client, revision, at, rejection, steps } = row
-    connection
-      .prepare(
-        'INSERT OR REPLACE INTO applied (subject, txid, client, revision, at, rejection, steps, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-      )
-      .run(subject, txid, client, revision, at, rejection, steps, sumOf('applied', row))
-  }
-
   return {
     ...appliedReader(context),
-    put(subject, txid, client, at, rejection) {
-      const refusal = rejection === undefined ? null : JSON.stringify(rejection)
-      put({ subject, txid, client, at, rejection: refusal, steps: null })
-    },
-    putSteps(subject, txid, client, at, steps) {
-      put({ subject, txid, client, at, rejection: null, steps })
+    put(subject, txid, client, at, { rejection = null, steps = null } = {}) {
+      payRows(context, APPLIED)
+      const { connection, unit } = context
+      const refusal = rejection === null ? null : JSON.stringify(rejection)
+      const revision = unit.takenRevision()
+      const row = { subject, txid, client, revision, at, rejection: refusal, steps }
+      connection
+        .prepare(
+          'INSERT OR REPLACE INTO applied (subject, txid, client, revision, at, rejection, steps, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+        )
+        .run(subject, txid, client, revision, at, refusal, steps, sumOf('applied', row))
     },
     putKeys(subject, txid, step, list) {
       const keys = JSON.stringify(list)
@@ -287,128 +271,6 @@ export function appliedWriter(context: WriteContext): AppliedWriter {
           'DELETE FROM applied WHERE client = ? AND at < ? AND txid NOT IN (SELECT value FROM json_each(?))',
         )
         .run(client, before, JSON.stringify([...kept]))
-    },
-  }
-}
-
-const OPERATION =
-  'subject, table_number, revision, position, client, email, kind, criteria, change, ts, base, at, sum'
-
-export function criteriaOperationReader(context: TxContext): CriteriaOperationReader {
-  const { connection, committed, unit } = context
-  const newest = () => unit?.group.newestOperation ?? committed.newestOperation
-  const pay = () => {
-    payRows(context, OPERATIONS)
-    payRows(context, 'memberships')
-  }
-  return {
-    newest,
-    ofMembers(table, realm, revision, limit) {
-      if (newest() <= revision) return []
-      pay()
-      const select = connection.prepare<OperationRow>(
-        `SELECT ${OPERATION} FROM criteria_ops WHERE subject = ? AND table_number = ? AND revision = ? AND position = ?`,
-      )
-      return keysOfMembers(context, table, realm, { from: revision, to: newest() }, limit).flatMap(
-        ([subject, its, position]) => {
-          const row = select.get(subject, table, its, position)
-          return row === null ? [] : soundOperation(row)
-        },
-      )
-    },
-    ofUser(table, subject, revision, limit) {
-      if (newest() <= revision) return []
-      pay()
-      return connection
-        .prepare<OperationRow>(
-          `SELECT ${OPERATION} FROM criteria_ops WHERE subject = ? AND table_number = ? AND revision > ? ORDER BY revision DESC, position DESC LIMIT ?`,
-        )
-        .all(subject, table, revision, limit)
-        .map(soundOperation)
-        .toReversed()
-    },
-  }
-}
-
-type OperationKey = readonly [subject: string, revision: number, position: number]
-
-/**
- * The last `limit` operations of members, in order. Members may have sent very many: those of the newest
- * revisions are looked for first.
- */
-function keysOfMembers(
-  { connection }: TxContext,
-  table: number,
-  realm: RealmRef,
-  { from, to }: { readonly from: number; readonly to: number },
-  limit: number,
-): readonly OperationKey[] {
-  const select = connection.prepare(
-    'SELECT c.subject, c.revision, c.position FROM memberships AS m INDEXED BY memberships_of_realm CROSS JOIN criteria_ops AS c ON c.subject = m.user_id WHERE m.realm = ? AND m.accepted = 1 AND c.table_number = ? AND c.revision > ? AND c.revision >= m.since',
-  )
-  for (let span = limit; ; span *= 4) {
-    const after = Math.max(from, to - span)
-    // An owner may have a second membership.
-    const found = new Map<string, OperationKey>()
-    for (const key of select.values(realm, table, after) as [string, number, number][]) {
-      found.set(`${key[1]} ${key[2]}`, key)
-    }
-    if (after > from && found.size < limit) continue
-    return [...found.values()]
-      .toSorted((one, other) => one[1] - other[1] || one[2] - other[2])
-      .slice(-limit)
-  }
-}
-
-type OperationRow = Summed<CriteriaOperation> & {
-  readonly table_number: number
-  readonly at: number
-}
-
-/** Throws `DAMAGED`: without it rows that arrive would be as nobody wrote them. */
-function soundOperation(row: OperationRow): CriteriaOperation {
-  if (!isSound('criteria_ops', row)) throw damagedRow('criteria_ops')
-  const { table_number: _, at: __, ...operation } = withoutSum(row)
-  return operation
-}
-
-export function criteriaOperationWriter(context: WriteContext): CriteriaOperationWriter {
-  return {
-    ...criteriaOperationReader(context),
-    put(table, operation, at, most) {
-      payRows(context, OPERATIONS)
-      const { connection, unit } = context
-      const { client, subject, email, kind, criteria, change, ts, base } = operation
-      const revision = unit.revision()
-      unit.operations += 1
-      unit.group.newestOperation = revision
-      const position = unit.operations
-      const row = { ...operation, table_number: table, revision, position, at }
-      connection
-        .prepare(
-          'INSERT INTO criteria_ops (subject, table_number, revision, position, client, email, kind, criteria, change, ts, base, at, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-        )
-        .run(
-          subject,
-          table,
-          revision,
-          position,
-          client,
-          email,
-          kind,
-          criteria,
-          change,
-          ts,
-          base,
-          at,
-          sumOf('criteria_ops', row),
-        )
-      connection
-        .prepare(
-          'DELETE FROM criteria_ops WHERE subject = ?1 AND table_number = ?2 AND (revision, position) <= (SELECT revision, position FROM criteria_ops WHERE subject = ?1 AND table_number = ?2 ORDER BY revision DESC, position DESC LIMIT 1 OFFSET ?3)',
-        )
-        .run(subject, table, most)
-      return { revision, position }
     },
   }
 }

@@ -21,15 +21,8 @@ import {
 import { forgetAddress, PRUNERS } from './prune'
 import { fact, Facts, type Memory } from './memo'
 import type { Committed } from './state'
-import {
-  appliedReader,
-  appliedWriter,
-  criteriaOperationReader,
-  criteriaOperationWriter,
-  runReader,
-  syncClientReader,
-  syncClientWriter,
-} from './sync'
+import { criteriaOperationReader, criteriaOperationWriter } from './criteria-operations'
+import { appliedReader, appliedWriter, runReader, syncClientReader, syncClientWriter } from './sync'
 import { TableReads, TableWrites } from './tables'
 import type { Group } from './group'
 import { beginPart } from './part'

@@ -184,7 +184,7 @@ export function describeHistory(openStore: OpenStore): void {
           expect(tx.runs.oldest()).toBe(forgotten)
           expect(tx.objects.findTombstone(table, 'a')).toBeUndefined()
           expect(tx.objects.findTombstone(table, 'b')).toBeDefined()
-          expect(tx.criteriaOps.ofUser(table.number, 'alice', 0, 10)).toEqual([])
+          expect(tx.criteriaOps.list(table.number, { subject: 'alice' }, 0, 10)).toEqual([])
           // The first one ended before everything that is left.
           expect(tx.runs.list()).toHaveLength(1)
         }),

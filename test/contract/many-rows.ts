@@ -92,7 +92,7 @@ const TRANSACTIONS: Kind = {
 
 const OPERATIONS: Kind = {
   put: (tx) => void tx.criteriaOps.put(1, criteriaOperation(1), NOW, COUNT),
-  count: (tx) => tx.criteriaOps.ofUser(1, 'alice', 0, COUNT).length,
+  count: (tx) => tx.criteriaOps.list(1, { subject: 'alice' }, 0, COUNT).length,
   removeAll: (tx) => tx.syncClients.removeOfSubject('alice'),
 }
 

@@ -175,7 +175,7 @@ export function describeSync(openStore: OpenStore): void {
           expect(tx.applied.find('alice', 'txid')).toBeUndefined()
           expect(tx.applied.find('bob', 'txid')).toBeDefined()
           const left = (subject: string) =>
-            tx.criteriaOps.ofUser(table.number, subject, 0, 10).length
+            tx.criteriaOps.list(table.number, { subject }, 0, 10).length
           expect([left('alice'), left('bob')]).toEqual([0, 1])
         }),
       )
@@ -190,7 +190,7 @@ export function describeSync(openStore: OpenStore): void {
         const { ref } = tx.realms.ensure('rlm-a')
         expect(ref).toBeDefined()
         tx.applied.put('alice', 'txid', 3, NOW)
-        tx.applied.put('alice', 'rejected', 3, NOW, REJECTION)
+        tx.applied.put('alice', 'rejected', 3, NOW, { rejection: REJECTION })
         return tx.unitRevision()
       })
       const failing = database.write((tx) => {
@@ -216,7 +216,7 @@ export function describeSync(openStore: OpenStore): void {
       const step = (txid: string, steps: number) =>
         database.write((tx) => {
           tx.applied.putKeys('alice', txid, steps, [`${txid}${steps}`, '"'])
-          tx.applied.putSteps('alice', txid, 3, NOW - 1, steps)
+          tx.applied.put('alice', txid, 3, NOW - 1, { steps })
         })
       await step('one', 0)
       await step('one', 1)
@@ -283,12 +283,12 @@ export function describeSync(openStore: OpenStore): void {
       await inEveryLife(fixture, (again) =>
         again.read((tx) => {
           const since = (table: number, subject: string, revision: number, limit = 10) =>
-            texts(tx.criteriaOps.ofUser(table, subject, revision, limit))
+            texts(tx.criteriaOps.list(table, { subject }, revision, limit))
           expect(since(things.number, 'alice', 0)).toEqual(['"a"', '"d"'])
           expect(since(things.number, 'alice', 0, 1)).toEqual(['"d"'])
           expect(since(things.number, 'bob', 0)).toEqual(['"c"'])
           expect(since(others.number, 'alice', 0)).toEqual(['"b"'])
-          const [last] = tx.criteriaOps.ofUser(things.number, 'alice', first, 10)
+          const [last] = tx.criteriaOps.list(things.number, { subject: 'alice' }, first, 10)
           expect(last).toEqual({ ...operation, revision: first + 1, position: expect.any(Number) })
           expect(tx.criteriaOps.newest()).toBeGreaterThanOrEqual(first + 1)
         }),
@@ -329,12 +329,12 @@ export function describeSync(openStore: OpenStore): void {
       await operate('bob', '"later"')
       await inEveryLife(fixture, (again) =>
         again.read((tx) => {
-          expect(texts(tx.criteriaOps.ofMembers(number, realm, 0, 10))).toEqual([
+          expect(texts(tx.criteriaOps.list(number, { realm }, 0, 10))).toEqual([
             '"alice"',
             '"later"',
           ])
-          expect(texts(tx.criteriaOps.ofMembers(number, realm, 0, 1))).toEqual(['"later"'])
-          expect(tx.criteriaOps.ofMembers(number, 1, 0, 10)).toEqual([])
+          expect(texts(tx.criteriaOps.list(number, { realm }, 0, 1))).toEqual(['"later"'])
+          expect(tx.criteriaOps.list(number, { realm: 1 }, 0, 10)).toEqual([])
         }),
       )
     })
@@ -353,7 +353,7 @@ export function describeSync(openStore: OpenStore): void {
       await put(number, '"e"')
       await database.read((tx) => {
         const of = (table: number, subject: string) =>
-          texts(tx.criteriaOps.ofUser(table, subject, 0, 10))
+          texts(tx.criteriaOps.list(table, { subject }, 0, 10))
         expect(of(number, 'alice')).toEqual(['"d"', '"e"'])
         expect(of(number, 'bob')).toEqual(['"c"'])
         expect(of(others.number, 'alice')).toEqual(['"b"'])

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { countEntered, type Entered } from './entered'
 import { measureShape, type Shape } from './shape'
+import { countMethods, readSeam, type Seam } from './seam'
 import { readSources } from './sources'
 
 const usage = `bun run house [options]
@@ -31,19 +32,29 @@ async function main(argv: readonly string[]): Promise<void> {
   }
   const root = resolve(values.root)
   const shape = measureShape(await readSources(root))
+  const seam = await readSeam(root)
   const entered = await countEntered(root)
   const report = values.json
-    ? renderJson(shape, entered)
-    : renderTable(shape, entered, values.files)
+    ? renderJson(shape, seam, entered)
+    : renderTable(shape, seam, entered, values.files)
   process.stdout.write(`${report}\n`)
 }
 
-function renderJson(shape: Shape, entered: readonly Entered[]): string {
+function renderJson(shape: Shape, seam: Seam, entered: readonly Entered[]): string {
   const betweenFolders = Object.fromEntries(shape.betweenFolders)
-  return JSON.stringify({ ...shape, betweenFolders, entered }, null, 2)
+  return JSON.stringify(
+    { ...shape, betweenFolders, seam: Object.fromEntries(seam), entered },
+    null,
+    2,
+  )
 }
 
-function renderTable(shape: Shape, entered: readonly Entered[], hasFiles: boolean): string {
+function renderTable(
+  shape: Shape,
+  seam: Seam,
+  entered: readonly Entered[],
+  hasFiles: boolean,
+): string {
   const list = (paths: readonly string[]) => (hasFiles ? paths.map((path) => `      ${path}`) : [])
   return [
     row('files', shape.files),
@@ -56,6 +67,9 @@ function renderTable(shape: Shape, entered: readonly Entered[], hasFiles: boolea
     ...list(shape.cycles.flat()),
     row('cycles, imports of types too', cyclesText(shape.cyclesWithTypes)),
     ...list(shape.cyclesWithTypes.flat()),
+    '',
+    row('methods of the seam', countMethods(seam)),
+    row('  of them of ObjectReader', seam.get('ObjectReader')?.length ?? 0),
     '',
     'imports between the folders of src/domain',
     ...[...shape.betweenFolders].map(([arrow, count]) => row(`  ${arrow}`, count)),

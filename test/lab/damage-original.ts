@@ -66,7 +66,7 @@ export async function readSections(database: Database): Promise<Sections> {
         tx.syncClients.find(userId(n), 'device'),
         tx.applied.find(userId(n), `tx${n}`),
         tx.mails.due(NOW, 100),
-        tx.criteriaOps.ofUser(7, userId(n), 0, 10),
+        tx.criteriaOps.list(7, { subject: userId(n) }, 0, 10),
         tx.blobs.findFor(`blob${n}`, n, new Set()),
         tx.blobs.isUploadedBy(`blob${n}`, n),
       ]),
@@ -227,7 +227,7 @@ async function fillRest(database: Database): Promise<void> {
       tx.syncClients.put({ ...known, floor: NOW + n })
       const { number: client } = known
       const rejection = { name: 'CONFLICT', message: text }
-      tx.applied.put(subject, `tx${n}`, client, NOW, ...(n % 2 === 0 ? [rejection] : []))
+      tx.applied.put(subject, `tx${n}`, client, NOW, ...(n % 2 === 0 ? [{ rejection }] : []))
       const operation = { client, subject, email: null, kind: 'modify' as const, ts: NOW }
       const [criteria, change] = [JSON.stringify({ title: text }), JSON.stringify({ title: 'B' })]
       tx.criteriaOps.put(7, { ...operation, criteria, change, base: 1 }, NOW, 10)

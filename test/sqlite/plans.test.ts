@@ -257,7 +257,6 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^DELETE FROM refresh_tokens .* client_id = /, /USING INDEX refresh_tokens_of_client/],
   [/^DELETE FROM refresh_tokens .*last_used/, /USING INDEX refresh_tokens_idle/],
   [/^SELECT id, .* FROM mails WHERE due/, /^SEARCH mails USING INDEX mails_by_due \(due<\?\)$/],
-  [/^SELECT min\(due\).* FROM mails/, /^SEARCH mails USING COVERING INDEX mails_by_due$/],
   [/^DELETE FROM refresh_uses/, /USING (COVERING )?INDEX refresh_uses_old/],
   [/^DELETE FROM refresh_tokens .* login = /, /USING INDEX refresh_tokens_of_login \(login=\?\)/],
   [/^SELECT .* FROM revoked_logins/, /SEARCH revoked_logins USING PRIMARY KEY \(id=\?\)/],
@@ -384,8 +383,8 @@ async function live(database: Database): Promise<void> {
     tx.syncClients.find('alice', 'identity')
     tx.applied.find('alice', 'txid')
     tx.applied.keysOf('alice', 'txid', 0)
-    tx.criteriaOps.ofUser(table.number, 'alice', 0, 10)
-    tx.criteriaOps.ofMembers(table.number, 1, 0, 10)
+    tx.criteriaOps.list(table.number, { subject: 'alice' }, 0, 10)
+    tx.criteriaOps.list(table.number, { realm: 1 }, 0, 10)
     tx.blobs.find('one')
     tx.blobs.findFor('one', 2, new Set([1, 2]))
     tx.blobs.findFor('one', null, new Set([1]))
@@ -422,7 +421,6 @@ async function live(database: Database): Promise<void> {
     tx.codes.find('code')
     tx.codes.ofSubject('alice@example.com', NOW)
     tx.mails.due(1, 10)
-    tx.mails.nextDue()
     tx.logins.isRevoked('login')
     for (const records of [tx.clients, tx.keys, tx.origins, tx.providers, tx.settings, tx.jobs]) {
       records.find('a')
@@ -476,7 +474,7 @@ function changeData(table: Table, index: number) {
     tx.syncClients.put({ ...client, tables: ['things'], floor: NOW })
     tx.syncClients.noteRejection(client.number)
     tx.applied.put('alice', 'txid', client.number, NOW)
-    tx.applied.putSteps('alice', 'txid', client.number, NOW, 1)
+    tx.applied.put('alice', 'txid', client.number, NOW, { steps: 1 })
     tx.applied.putKeys('alice', 'txid', 0, ['a'])
     tx.applied.removeKeys('alice', 'txid')
     tx.applied.prune(client.number, NOW + 1, new Set())

@@ -39,7 +39,7 @@ const ROWS: readonly Case[] = [
   ['step_keys', "UPDATE step_keys SET keys = '[]'", (tx) => tx.applied.keysOf('bob', 'tx1', 0)],
 ]
 
-const operations = (tx: ReadTx) => tx.criteriaOps.ofUser(7, 'bob', 0, 10)
+const operations = (tx: ReadTx) => tx.criteriaOps.list(7, { subject: 'bob' }, 0, 10)
 
 /** Reads before and after damage that gives no error. */
 const INSTEAD: readonly (readonly [
@@ -154,7 +154,7 @@ async function setup() {
       tx.syncClients.put({ ...known, floor: 5 })
       const { number: client } = known
       const rejection = { name: 'CONFLICT', message: 'No' }
-      tx.applied.put('bob', 'tx1', client, 1, rejection)
+      tx.applied.put('bob', 'tx1', client, 1, { rejection })
       tx.applied.putKeys('bob', 'tx1', 0, ['a'])
       const operation = { client, subject: 'bob', email: null, kind: 'modify' as const, ts: 1 }
       tx.criteriaOps.put(7, { ...operation, criteria: '{}', change: null, base: 1 }, 1, 10)

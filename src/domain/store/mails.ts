@@ -24,8 +24,6 @@ export function recipientOf(address: string): string {
 export interface MailReader {
   /** Up to `limit` mails that are due at `now`, ms, the longest waiting first. */
   due(now: number, limit: number): QueuedMail[]
-  /** When the next mail is due, ms, or undefined when none waits. */
-  nextDue(): number | undefined
 }
 
 export interface MailWriter extends MailReader {

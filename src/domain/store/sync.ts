@@ -88,10 +88,17 @@ export interface AppliedReader {
 }
 
 export interface AppliedWriter extends AppliedReader {
-  /** Notes that this unit executes the transaction, or the last of its steps, or rejects it. */
-  put(subject: string, txid: string, client: number, at: number, rejection?: AppliedRejection): void
-  /** Notes that so many steps of the transaction were executed with this unit. */
-  putSteps(subject: string, txid: string, client: number, at: number, steps: number): void
+  /**
+   * Notes that this unit executes the transaction, or the last of its steps; or rejects it, or has executed so
+   * many of its steps.
+   */
+  put(
+    subject: string,
+    txid: string,
+    client: number,
+    at: number,
+    outcome?: Partial<Pick<AppliedTransaction, 'rejection' | 'steps'>>,
+  ): void
   /** Keeps the keys of a step until they are removed, or the transaction is forgotten. */
   putKeys(subject: string, txid: string, step: number, keys: readonly string[]): void
   removeKeys(subject: string, txid: string): void
@@ -128,19 +135,12 @@ export interface CriteriaOperationReader {
   /** No operation has a later revision than this. */
   newest(): number
   /**
-   * The operations on a table after this revision, of users who are accepted in the realm and were when
-   * they sent them: the last `limit`, in the order in which they were executed.
+   * The operations on a table after this revision, of one user, or of users who are accepted in the realm and
+   * were when they sent them: the last `limit`, in the order in which they were executed.
    */
-  ofMembers(
+  list(
     table: number,
-    realm: RealmRef,
-    revision: number,
-    limit: number,
-  ): readonly CriteriaOperation[]
-  /** Those of one user. */
-  ofUser(
-    table: number,
-    subject: string,
+    of: { readonly subject: string } | { readonly realm: RealmRef },
     revision: number,
     limit: number,
   ): readonly CriteriaOperation[]

@@ -72,13 +72,9 @@ export function keptOperations(
   replays.known.set(table, ofTable)
   const found = ofTable.get(name)
   if (found !== undefined) return found
-  const ofUser = (user: string) => criteriaOps.ofUser(table.number, user, base, MOST_READ)
-  const since =
-    realm === undefined
-      ? ofUser(subject)
-      : id.startsWith('rlm')
-        ? criteriaOps.ofMembers(table.number, realm, base, MOST_READ)
-        : ofUser(id)
+  const isShared = realm !== undefined && id.startsWith('rlm')
+  const authors = isShared ? { realm } : { subject: realm === undefined ? subject : id }
+  const since = criteriaOps.list(table.number, authors, base, MOST_READ)
   replays.steps -= since.length * STEPS_TO_READ
   const operations = since.map((kept) => ({
     kept,

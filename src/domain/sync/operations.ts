@@ -284,7 +284,7 @@ function findKept(run: Execution, { table, operation }: PlacedOperation): Keepin
   const { tx, push } = run
   const { subject } = push.actor
   const text = textOf(operation)
-  const all = tx.criteriaOps.ofUser(table.number, subject, 0, FIXED_LIMITS.keptOperations.most)
+  const all = tx.criteriaOps.list(table.number, { subject }, 0, FIXED_LIMITS.keptOperations.most)
   const kept = all.findLast(
     ({ client, criteria, change }) =>
       client === push.client.number && criteria === text?.criteria && change === text.change,

@@ -184,7 +184,7 @@ export function reachedSteps(
         const some = keys.slice(start, start + size)
         await step((tx) => tx.applied.putKeys(actor.subject, txid, start / size, some))
       }
-      await step((tx) => tx.applied.putSteps(actor.subject, txid, client.number, now, 0))
+      await step((tx) => tx.applied.put(actor.subject, txid, client.number, now, { steps: 0 }))
     },
     executed(tx, step) {
       const keys = tx.applied.keysOf(actor.subject, txid, step)

@@ -194,7 +194,7 @@ async function executeStep(
   const { actor, client, now } = push
   await step((tx) => {
     if (refusals.length > 0) tx.syncClients.noteRejection(client.number)
-    tx.applied.putSteps(actor.subject, transaction.txid, client.number, now, at + 1)
+    tx.applied.put(actor.subject, transaction.txid, client.number, now, { steps: at + 1 })
   })
   return { ...part, step: at, isOver: false, refusals }
 }

@@ -218,7 +218,9 @@ export function rejectOnce(
   addRefused(part.refused, transaction, error)
   noteAll(push, transaction, part.names, { isRejected: true, revision: undefined })
   tx.syncClients.noteRejection(client.number)
-  tx.applied.put(actor.subject, transaction.txid, client.number, now, { name, message })
+  tx.applied.put(actor.subject, transaction.txid, client.number, now, {
+    rejection: { name, message },
+  })
 }
 
 export function reject(part: Progress, { txid }: ClientTransaction, error: SatchelError): void {

@@ -19,7 +19,7 @@ test('forgets deletions, operations and clients after 180 days, and no sooner', 
       const table = tx.tables.find('cards')
       return {
         tombstone: tx.objects.findTombstone(table!, 'a') !== undefined,
-        operation: tx.criteriaOps.ofUser(table!.number, 'alice', 0, 10).length === 1,
+        operation: tx.criteriaOps.list(table!.number, { subject: 'alice' }, 0, 10).length === 1,
         client: tx.syncClients.find('alice', 'one') !== undefined,
         applied: tx.applied.find('alice', 'txid') !== undefined,
         isWhole: tx.runs.oldest() === 0,

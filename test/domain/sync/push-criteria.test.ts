@@ -188,7 +188,7 @@ describe('rule 6: criteria', () => {
     expect(await read(database, 'cards', 'c')).toBeDefined()
     const kept = await database.read((tx) => {
       const table = tx.tables.find('cards')
-      return tx.criteriaOps.ofUser(table!.number, 'alice', 0, 10)
+      return tx.criteriaOps.list(table!.number, { subject: 'alice' }, 0, 10)
     })
     expect(kept).toEqual([])
   })
@@ -696,7 +696,7 @@ describe('kept operations', () => {
   const keptOf = (database: Database, subject: string) =>
     database.read((tx) => {
       const table = tx.tables.find('cards')
-      return tx.criteriaOps.ofUser(table!.number, subject, 0, 10_000)
+      return tx.criteriaOps.list(table!.number, { subject }, 0, 10_000)
     })
 
   test('are kept once, however many realms their author is in', async () => {
