@@ -56,6 +56,8 @@ export function createApplication(
   const clockOf = ({ segments }: Call) => hosts.findOpen(segments[1] ?? '')?.clock ?? clock
   const isLimited = () => config.rateLimits !== null || !mode.isDevelopment()
   const http: HttpContext = {
+    // Not imported at the top, to keep the start of a server fast.
+    operations: async () => (await import('./control/rest')).restOperations(folder),
     hosts,
     bodies: createBodies({ bytes, depth, values, properties }),
     uploads: createUploads(),

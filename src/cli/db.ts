@@ -89,8 +89,8 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .action(async (db, options) => {
       if (!options.yes) await confirm(cli, db)
       const careful = { isDestructive: true }
-      const deleted = await carryOut(cli, 'db.delete', { ...options, db }, careful)
-      await print(cli, options, deleted, `The database ${db} is deleted`)
+      const deleted = await carryOut(cli, 'db.delete', { ...options, db, hard: true }, careful)
+      await print(cli, options, { name: deleted.name }, `The database ${db} is deleted`)
     })
 
   withFolder(db.command('undelete'))

@@ -76,7 +76,7 @@ export function addUserCommands(program: Command, cli: Cli): void {
     .description('show one user')
     .argument('<id>', 'the user id, usually an e-mail address')
     .addHelpText('after', example('satchel user show alice@example.com'))
-    .action((id, options) => tell(cli, 'user.show', { ...options, id }, describeUser))
+    .action((id, options) => tell(cli, 'user.show', { ...options, user: id }, describeUser))
 
   withFields(withDatabase(user.command('add')))
     .description('create a user')
@@ -132,7 +132,7 @@ export function addUserCommands(program: Command, cli: Cli): void {
     .action(async (id, options) => {
       if (!options.yes) await confirm(cli, id)
       const careful = { isDestructive: true }
-      const deleted = await carryOut(cli, 'user.delete', { ...options, id }, careful)
+      const deleted = await carryOut(cli, 'user.delete', { ...options, user: id }, careful)
       await print(cli, options, { userId: deleted.id }, `The user ${deleted.id} is deleted`)
     })
 }

@@ -1,19 +1,40 @@
 import {
+  authorizeClient,
   createClient,
   isClientExpired,
   listClients,
   revokeClient,
+  revokeClientsOf,
   rotateClient,
 } from '../domain/database/client'
-import { MANAGE } from '../domain/access/door'
+import { DOORS, MANAGE } from '../domain/access/door'
 import type { Client } from '../domain/store/records'
 import type { ReadTx } from '../domain/store/store'
-import { isEmail, requireEmail } from '../domain/value/email'
+import { foldEmail, isEmail, requireEmail } from '../domain/value/email'
 import { requireUserId } from '../domain/value/user-id'
 import { quoted, SatchelError } from '../domain/value/error'
-import { grantScopes, type Scope } from '../domain/value/scope'
-import { number, optional, text, texts } from './fields'
+import { grantScopes, type Scope, SCOPES } from '../domain/value/scope'
+import {
+  described,
+  type Field,
+  filled,
+  flag,
+  number,
+  optional,
+  schemaOf,
+  schemaRef,
+  text,
+  texts,
+  whole,
+} from './fields'
 import { onDatabase } from './operation'
+
+const KEY = { clientId: 'c2vR8XkFZ0m7yTn4bLw1sA', clientSecret: 'its-secret-is-shown-once' }
+const ok: Field<true> = {
+  schema: { const: true },
+  expected: 'true',
+  parse: (value) => (value === true ? value : undefined),
+}
 
 /** Clients, the tokens that are issued in their name and the keys that sign them. */
 export const clientOperations = {
@@ -33,8 +54,32 @@ export const clientOperations = {
   ),
 
   'client.list': onDatabase(
-    { scopes: MANAGE, effect: 'read', summary: 'List the clients', input: {} },
-    ({ database }) => database.read(listClients),
+    {
+      scopes: MANAGE,
+      effect: 'read',
+      summary: 'List the API clients',
+      input: {},
+      rest: {
+        operationId: 'listClients',
+        method: 'GET',
+        path: '/clients',
+        tag: 'management',
+        description: 'The oldest first. Secrets are not known any more.',
+        answer: {
+          description: 'The clients.',
+          schema: { type: 'array', items: schemaRef('ManagedClient') },
+          example: [
+            'One client',
+            [{ id: KEY.clientId, email: 'alice@example.com', emailVerified: true, scopes: SCOPES }],
+          ],
+        },
+        show: (clients: ReturnType<typeof listClients>) =>
+          clients.map(({ id, email, name, isPending, scopes }) => {
+            return { id, email: email ?? name ?? '', emailVerified: !isPending, scopes }
+          }),
+      },
+    },
+    (_host, _input, { read }) => read(listClients),
   ),
 
   'client.revoke': onDatabase(
@@ -66,6 +111,138 @@ export const clientOperations = {
   ),
 
   /** `expiresIn` is in seconds. */
+  /** As `dexie-cloud authorize`, which names the scopes of the client, asks for it. */
+  'client.add': onDatabase(
+    {
+      scopes: DOORS.addClient,
+      effect: 'secret',
+      summary: 'Authorise a person, or create a service account',
+      input: {
+        email: filled,
+        scopes: texts,
+        serviceAccount: described(optional(flag), undefined, { default: false }),
+      },
+      rest: {
+        operationId: 'addClient',
+        method: 'POST',
+        path: '/clients/add',
+        tag: 'management',
+        description:
+          'The person fetches the key of their client with `dexie-cloud connect`; a service account gets it at once. The client has at most the scopes of this token: all six mean these.',
+        curl: '{"email": "bob@example.com", "scopes": ["MANAGE_DB"]}',
+        examples: {
+          'A service account': {
+            email: 'ci@example.com',
+            scopes: ['MANAGE_DB'],
+            serviceAccount: true,
+          },
+        },
+        answer: {
+          description: 'Done. Only a service account comes with its key.',
+          schema: schemaOf({ ok, clientId: optional(text), clientSecret: optional(text) }),
+          example: ['A service account', { ok: true, ...KEY }],
+        },
+        refusals: ['INVALID_SCOPE'],
+      },
+    },
+    async ({ clock }, { serviceAccount, ...input }, { actor, write }) => {
+      const scopes = grantScopes(input.scopes, [...actor.scopes])
+      const email = serviceAccount
+        ? requireName(input.email)
+        : requireEmail(input.email, 'UNPROCESSABLE', 'email')
+      return await write((tx) => {
+        if (serviceAccount) return { ok: true, ...createClient(tx, clock, { scopes, name: email }) }
+        authorizeClient(tx, clock, email, scopes)
+        return { ok: true }
+      })
+    },
+  ),
+
+  /** One client, or all of a person. */
+  'client.remove': onDatabase(
+    {
+      scopes: DOORS.deleteClients,
+      effect: 'destroy',
+      summary: 'Revoke clients',
+      input: { client_id: optional(filled), email: optional(filled) },
+      rest: {
+        operationId: 'deleteClients',
+        method: 'POST',
+        path: '/clients/delete',
+        tag: 'management',
+        description:
+          'Revokes one client by `client_id`, or all clients of an `email`. Their tokens end. The last client with all scopes cannot be revoked.',
+        curl: '{"email": "bob@example.com"}',
+        examples: { 'The clients of a person': { email: 'bob@example.com' } },
+        answer: {
+          description: 'Done.',
+          schema: schemaOf({ ok, numClients: whole }),
+          example: ['There was one', { ok: true, numClients: 1 }],
+        },
+        refusals: ['CONFLICT'],
+      },
+    },
+    async (_host, { client_id: id, email }, { write }) => {
+      const numClients = await write((tx) => {
+        if (id === null) return revokeClientsOf(tx, email ?? requireNamed())
+        if (tx.clients.find(id) === undefined) return 0
+        revokeClient(tx, id)
+        return 1
+      })
+      return { ok: true, numClients }
+    },
+  ),
+
+  /** The client of the token, or another one that can do no more than the token. */
+  'client.replace': onDatabase(
+    {
+      scopes: DOORS.rotateClient,
+      effect: 'secret',
+      summary: 'Replace the key of a client',
+      input: {
+        oldClientExpiryDays: described(optional(number), undefined, { minimum: 0, maximum: 365 }),
+        clientId: optional(filled),
+      },
+      rest: {
+        operationId: 'rotateClient',
+        method: 'POST',
+        path: '/clients/rotate',
+        tag: 'management',
+        description:
+          'Makes a new client with the same scopes and owner; the old key works for seven more days, or `oldClientExpiryDays`. Without `clientId` it is the client of the token. Another client may have no scope that the token lacks.',
+        examples: { 'Within a day': { oldClientExpiryDays: 1 } },
+        answer: {
+          description: 'The new key, and when the old one ends.',
+          schema: schemaOf({
+            clientId: text,
+            clientSecret: text,
+            oldClientId: text,
+            oldClientExpiresAt: described(text, undefined, { format: 'date-time' }),
+          }),
+          example: [
+            'A new key',
+            { ...KEY, oldClientId: 'cOldOne', oldClientExpiresAt: '2030-01-08T12:00:00.000Z' },
+          ],
+        },
+        refusals: ['UNKNOWN_CLIENT', 'CLIENT_EXPIRED', 'CONFLICT'],
+      },
+    },
+    async ({ clock }, { oldClientExpiryDays: days, clientId }, { actor, write }) => {
+      const own = actor.credential?.facts.clientId ?? ''
+      const id = clientId ?? own
+      const rotation = await write((tx) => {
+        const client = tx.clients.find(id)
+        const beyond = client?.scopes.find((scope) => id !== own && !actor.scopes.has(scope))
+        if (beyond !== undefined) {
+          throw new SatchelError('NOT_AUTHORIZED', 'Not authorized', { reason: `scope ${beyond}` })
+        }
+        return rotateClient(tx, clock, id, days ?? undefined)
+      })
+      const oldClientExpiresAt = new Date(rotation.oldClientExpiresAt).toISOString()
+      return { ...rotation, oldClientExpiresAt }
+    },
+  ),
+
   'token.issue': onDatabase(
     {
       scopes: ['IMPERSONATE'],
@@ -96,6 +273,21 @@ export const clientOperations = {
     { scopes: MANAGE, effect: 'write', summary: 'Sign new tokens with a new key', input: {} },
     async ({ authority }) => ({ keyId: await authority.rotateKeys() }),
   ),
+}
+
+/** The name of a service account, which is usually the address of its administrator. */
+function requireName(text: string): string {
+  const name = foldEmail(text)
+  if (name !== '' && name.length <= 254 && !/\p{Cc}/u.test(name)) return name
+  throw unprocessable('email', 'a name of at most 254 characters')
+}
+
+function requireNamed(): never {
+  throw unprocessable('email', filled.expected)
+}
+
+function unprocessable(name: string, expected: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `${quoted(name)} must be ${expected}`, { reason: name })
 }
 
 /** The client that is meant when none is named. Throws `CONFLICT` when that is ambiguous. */

@@ -3,14 +3,35 @@ import { type ClientCredentials, createClient } from '../domain/database/client'
 import { untilJobEnds } from '../domain/job/job-end'
 import { addOrigin, listOrigins, removeOrigin } from '../domain/database/origin'
 import { setPublicAddress } from '../domain/database/public-address'
-import { MANAGE, READ } from '../domain/access/door'
+import { DOORS, MANAGE, READ } from '../domain/access/door'
+import { clearRealm, clearTable } from '../domain/transfer/clear'
+import { quoted } from '../domain/value/error'
 import { parseSchemaFile } from '../domain/json/schema-file'
 import type { Database } from '../domain/store/store'
 import { SCOPES } from '../domain/value/scope'
 import type { DataFolder } from '../host/data-folder'
-import { flag, optional, text } from './fields'
+import { filled, flag, optional, said, schemaOf, text, whole } from './fields'
 import { onDatabase, onFolder, readUpload, type Streams } from './operation'
 import { indexJobs, pushSchema, reportSchema } from '../domain/object/tables'
+
+interface Deleted {
+  readonly name: string
+  /** When it is removed, ms since the epoch; null: it is. */
+  readonly due: number | null
+}
+
+interface Undeleted {
+  readonly name: string
+  readonly wasDeleted: boolean
+}
+
+const CLEARED = {
+  description: 'It is empty.',
+  schema: schemaOf({ message: text, deletedCount: whole }),
+  example: ['Two objects', { message: 'The table "todoItems" is empty', deletedCount: 2 }],
+} as const
+
+const MESSAGE = schemaOf({ message: text })
 
 export const databaseOperations = {
   'db.create': onFolder(
@@ -33,7 +54,29 @@ export const databaseOperations = {
 
   /** Takes back a deletion that has not come into force. */
   'db.undelete': onDatabase(
-    { scopes: MANAGE, effect: 'write', summary: 'Take back a deletion of the database', input: {} },
+    {
+      scopes: MANAGE,
+      effect: 'write',
+      summary: 'Take back a deletion',
+      input: {},
+      rest: {
+        operationId: 'undeleteDatabase',
+        method: 'POST',
+        path: '/undelete-db',
+        tag: 'management',
+        description: 'Within 30 days, with the same clients.',
+        curl: '{}',
+        examples: { Nothing: {} },
+        answer: {
+          description: 'Done.',
+          schema: MESSAGE,
+          example: ['It was deleted', { message: 'The database main is not deleted any more' }],
+        },
+        show: ({ name, wasDeleted }: Undeleted) => ({
+          message: `The database ${name} ${wasDeleted ? 'is not deleted any more' : 'was not deleted'}`,
+        }),
+      },
+    },
     async (host, _input, { folder }) => ({
       name: host.name,
       wasDeleted: await folder.deletions.unmark(host),
@@ -85,16 +128,38 @@ export const databaseOperations = {
     },
   ),
 
+  /** Marks the database for deletion, or removes it at once when that is `hard`. */
   'db.delete': onFolder(
     {
-      scopes: ['DELETE_DB'],
+      scopes: DOORS.deleteDatabase,
       effect: 'destroy',
       summary: 'Delete the database',
-      input: { database: text },
+      input: { database: text, hard: said },
+      rest: {
+        operationId: 'deleteDatabase',
+        method: 'POST',
+        path: '/delete-db',
+        tag: 'management',
+        description:
+          'Marks it for deletion: for 30 days it is served, every token response has a warning in `alerts`, and `POST /undelete-db` takes it back; then everything is removed. `{"hard": true}` removes everything at once.',
+        examples: { 'In 30 days': {} },
+        answer: {
+          description: 'Done.',
+          schema: MESSAGE,
+          example: ['In 30 days', { message: 'The database main is marked for deletion' }],
+        },
+        show: ({ name, due }: Deleted) => ({
+          message:
+            due === null
+              ? `The database ${name} is deleted`
+              : `The database ${name} is marked for deletion. Until ${new Date(due).toISOString().slice(0, 10)} it is served with a warning, and dexie-cloud undelete restores it; then it is removed`,
+        }),
+      },
     },
-    async (folder, { database: name }) => {
-      await folder.hosts.remove(name)
-      return { name }
+    async ({ hosts, deletions }, { database: name, hard }) => {
+      if (!hard) return { name, due: await deletions.mark(await hosts.open(name)) }
+      await hosts.remove(name)
+      return { name, due: null }
     },
   ),
 
@@ -118,12 +183,99 @@ export const databaseOperations = {
     }),
   ),
 
+  /** All three in one, as `dexie-cloud whitelist` asks for them. */
+  'origin.change': onDatabase(
+    {
+      scopes: DOORS.changeOrigins,
+      effect: 'write',
+      summary: 'List, add and remove origins',
+      input: { origin: optional(filled), delete: said, force: said },
+      asks: ({ origin }) => origin === null,
+      rest: {
+        operationId: 'changeOrigins',
+        method: 'POST',
+        path: '/whitelist',
+        tag: 'management',
+        description:
+          '`{}` lists the origins of pages that may call the database; `{"origin"}` adds one, `{"origin", "delete": true}` removes it; both answer how many. `"force": true` permits http beyond this machine.',
+        curl: '{"origin": "https://app.example.com"}',
+        examples: { 'Add an origin': { origin: 'https://app.example.com' } },
+        answer: {
+          description: 'The list, or how many origins were added or removed.',
+          schema: { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'integer' }] },
+          example: ['One was added', 1],
+        },
+      },
+    },
+    async ({ clock }, { origin, force, delete: removes }, { read, write }) => {
+      if (origin === null) return await read(listOrigins)
+      return await write((tx) => {
+        if (removes) return removeOrigin(tx, origin) ? 1 : 0
+        const before = tx.origins.list().length
+        addOrigin(tx, clock, origin, { force })
+        return tx.origins.list().length - before
+      })
+    },
+  ),
+
   'origin.list': onDatabase(
     { scopes: MANAGE, effect: 'read', summary: 'List the origins', input: {} },
     ({ database }) => database.read(listOrigins),
   ),
 
   /** The file is the upload; with `wait`, progress is in objects whose index entries are built. */
+  'table.clear': onDatabase(
+    {
+      scopes: DOORS.clearTable,
+      effect: 'destroy',
+      summary: 'Delete all objects of a table',
+      input: { table: filled },
+      rest: {
+        operationId: 'clearTable',
+        method: 'POST',
+        path: '/clear-table',
+        tag: 'management',
+        description:
+          'In many short units, which clients get as deletions. When it is interrupted, the rest is still there.',
+        curl: '{"table": "todoItems"}',
+        examples: { 'A table': { table: 'todoItems' } },
+        isLong: true,
+        answer: CLEARED,
+        refusals: ['UNKNOWN_TABLE'],
+      },
+    },
+    async ({ database }, { table }, { now }) => {
+      const deletedCount = await clearTable(database, table, now)
+      return { message: `The table ${quoted(table)} is empty`, deletedCount }
+    },
+  ),
+
+  'realm.clear': onDatabase(
+    {
+      scopes: DOORS.clearRealm,
+      effect: 'destroy',
+      summary: 'Delete all objects and members of a realm',
+      input: { realmId: filled },
+      rest: {
+        operationId: 'clearRealm',
+        method: 'POST',
+        path: '/clear-realm',
+        tag: 'management',
+        description:
+          'The realm itself, its roles and the member row of its owner stay. In many short units, which clients get as deletions.',
+        curl: '{"realmId": "rlm-public"}',
+        examples: { 'A realm': { realmId: 'rlm-public' } },
+        isLong: true,
+        answer: CLEARED,
+        refusals: ['UNKNOWN_REALM'],
+      },
+    },
+    async ({ database }, { realmId }, { now }) => {
+      const deletedCount = await clearRealm(database, realmId, now)
+      return { message: `The realm ${quoted(realmId)} is empty`, deletedCount }
+    },
+  ),
+
   'schema.push': onDatabase(
     { scopes: MANAGE, effect: 'write', summary: 'Declare tables', input: { wait: flag } },
     async ({ database }, { wait }, { now, write, ...streams }) => {

@@ -32,22 +32,35 @@ export type Given<F extends Fields> = {
 
 type MayMiss<F> = null extends ValueOf<F> ? true : ValueOf<F> extends boolean ? true : false
 
-/** Throws `INVALID_REQUEST` with the name of a field that is missing or of another type. */
-export function readFields<F extends Fields>(fields: F, input: unknown): Values<F> {
+/** The error about a field with this name that is not as expected. */
+export type Refuse = (name: string, expected: string) => SatchelError
+
+const refuse: Refuse = (name, expected) =>
+  new SatchelError('INVALID_REQUEST', `${name} must be ${expected}`)
+
+/** A schema that the document of the interface names. */
+export function schemaRef(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** Throws `INVALID_REQUEST`, or another refusal, for a field that is missing or of another type. */
+export function readFields<F extends Fields>(
+  fields: F,
+  input: unknown,
+  refusal: Refuse = refuse,
+): Values<F> {
   const given: Readonly<Record<string, unknown>> = isRecord(input) ? input : {}
   const values: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(fields)) {
     const value = field.parse(getOwn(given, name))
-    if (value === undefined) {
-      throw new SatchelError('INVALID_REQUEST', `${name} must be ${field.expected}`)
-    }
+    if (value === undefined) throw refusal(name, field.expected)
     values[name] = value
   }
   return values as Values<F>
 }
 
 /** The JSON objects that `readFields` accepts. */
-export function schemaOf(fields: Fields): Schema {
+export function schemaOf(fields: Fields) {
   const entries = Object.entries(fields)
   const required = entries.filter(([, { parse }]) => parse(undefined) === undefined)
   return {
@@ -63,16 +76,44 @@ export const text: Field<string> = {
   parse: (value) => (typeof value === 'string' ? value : undefined),
 }
 
+/** A text that is not empty. */
+export const filled: Field<string> = {
+  schema: text.schema,
+  expected: 'a non-empty string',
+  parse: (value) => text.parse(value) || undefined,
+}
+
+/** Any JSON. */
+export const json: Field<unknown> = {
+  schema: {},
+  expected: 'JSON',
+  parse: (value = null) => value,
+}
+
 export const number: Field<number> = {
   schema: { type: 'number' },
   expected: 'a number',
   parse: (value) => (typeof value === 'number' ? value : undefined),
 }
 
+/** A whole number. */
+export const whole: Field<number> = {
+  schema: { type: 'integer' },
+  expected: 'a whole number',
+  parse: (value) => (Number.isSafeInteger(value) ? (value as number) : undefined),
+}
+
 export const flag: Field<boolean> = {
   schema: { type: 'boolean', default: false },
   expected: 'true or false',
   parse: (value = false) => (typeof value === 'boolean' ? value : undefined),
+}
+
+/** True or `"true"`, as the public command line client sends flags; all else is false. */
+export const said: Field<boolean> = {
+  schema: { enum: [true, false, 'true'], default: false },
+  expected: flag.expected,
+  parse: (value) => value === true || value === 'true',
 }
 
 export const texts: Field<readonly string[]> = {
@@ -101,8 +142,19 @@ export function numberOr<T extends string>(...words: readonly T[]): Field<number
 
 /** Absent and null are the same. */
 export function optional<T>(field: Field<T>): Field<T | null> {
+  const { default: _, ...schema } = field.schema
   return {
     ...field,
+    schema,
     parse: (value) => (value === undefined || value === null ? null : field.parse(value)),
   }
+}
+
+/** The field with a description of its values, and further keywords of JSON Schema. */
+export function described<T>(
+  field: Field<T>,
+  description: string | undefined,
+  keywords?: Schema,
+): Field<T> {
+  return { ...field, schema: { ...field.schema, description, ...keywords } }
 }

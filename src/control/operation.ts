@@ -1,9 +1,11 @@
-import type { Actor } from '../domain/access/actor'
-import type { WriteTx } from '../domain/store/store'
+import { type Actor, requireStanding, requireWriter } from '../domain/access/actor'
+import type { DoorName } from '../domain/access/door'
+import type { ReadTx, WriteTx } from '../domain/store/store'
+import type { ErrorCode } from '../domain/value/error'
 import type { Scope } from '../domain/value/scope'
 import type { DataFolder } from '../host/data-folder'
 import type { Host } from '../host/host'
-import { type Fields, readFields, text, type Values } from './fields'
+import { type Fields, readFields, type Refuse, type Schema, text, type Values } from './fields'
 
 /** The streams of an operation, besides its input and output. */
 export interface Streams {
@@ -27,7 +29,7 @@ export type Effect =
   | 'destroy'
 
 /** What every door needs to know of an operation. */
-export interface Declaration<F extends Fields> {
+export interface Declaration<F extends Fields, Output> {
   /** The scopes that callers need in the database; `operator`: the owner of the data folder alone. */
   readonly scopes: readonly Scope[] | 'operator'
   /** The strongest effect that it may have. */
@@ -37,12 +39,51 @@ export interface Declaration<F extends Fields> {
   readonly input: F
   /** True for an input that only asks, where others change something. */
   asks?(input: Values<F>): boolean
+  /** Its address over HTTP, if it has one. */
+  readonly rest?: Rest<Output>
+}
+
+/** The address of an operation over HTTP, and what the document of the interface says of it. */
+export interface Rest<Output> {
+  /** The name in the document, and of the door, whose scopes are those of the operation. */
+  readonly operationId: DoorName
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Below that of the database: `/users/:user`. The parameters are fields of the input. */
+  readonly path: string
+  readonly tag: 'users' | 'management'
+  /** Markdown. A paragraph is one line. */
+  readonly description: string
+  /** For the example: the body of a POST; of other methods the address, when it has parameters. */
+  readonly curl?: string
+  /** The parameters of a query that the operation reads as text, in its field `query`. */
+  readonly query?: Fields
+  /** The field that a body is the value of as a whole; absent: the body has the fields as properties. */
+  readonly body?: string
+  /** Examples of the body with their titles. */
+  readonly examples?: Readonly<Record<string, unknown>>
+  /** True for a body as large as those of objects. */
+  readonly isLarge?: true
+  /** True for work that takes longer than a connection may be idle. */
+  readonly isLong?: true
+  readonly answer: Answer
+  /** The JSON of an answer; undefined: an answer without a body. Absent: the output. */
+  show?(output: Output): unknown
+  /** The error codes besides those of all such operations. */
+  readonly refusals?: readonly ErrorCode[]
+}
+
+/** The description of an answer, and of its JSON if it has a body. */
+export interface Answer {
+  readonly description: string
+  readonly schema?: Schema
+  /** A title and a value. */
+  readonly example?: readonly [string, unknown]
 }
 
 /** Something that can be asked of this process or of the process that serves the data folder. */
-export interface Operation<F extends Fields, Output> extends Declaration<F> {
-  /** Checks the input as it came over the wire. Throws `INVALID_REQUEST`. */
-  read(input: unknown): Values<F>
+export interface Operation<F extends Fields, Output> extends Declaration<F, Output> {
+  /** Checks the input as it came over the wire. Throws `INVALID_REQUEST`, or what `refuse` makes. */
+  read(input: unknown, refuse?: Refuse): Values<F>
   run(folder: DataFolder, input: Values<F>, order: Order): Promise<Output>
 }
 
@@ -54,15 +95,19 @@ export interface Order extends Streams {
   /** The caller, whose scopes the operation does not go beyond. */
   readonly actor: Actor
   /** Called in the unit that changes the database, to keep what is to be known of the change. */
-  readonly record?: (tx: WriteTx) => void
+  readonly record: (tx: WriteTx) => void
 }
 
 /** An operation on the data folder; `Output` is plain JSON. */
 export function onFolder<F extends Fields, Output>(
-  declaration: Declaration<F>,
+  declaration: Declaration<F, Output>,
   run: (folder: DataFolder, input: Values<F>, order: Order) => Promise<Output>,
 ): Operation<F, Output> {
-  return { ...declaration, read: (input) => readFields(declaration.input, input), run }
+  return {
+    ...declaration,
+    read: (input, refuse) => readFields(declaration.input, input, refuse),
+    run,
+  }
 }
 
 /** The context of an operation on one database, besides that database. */
@@ -71,8 +116,12 @@ export interface OperationContext extends Streams {
   readonly actor: Actor
   /** ms since the epoch, when the operation started. */
   readonly now: number
-  /** Changes the database, in the unit in which the change is recorded. */
+  /** Reads the database for a caller who may still read. */
+  readonly read: <T>(work: (tx: ReadTx) => T) => Promise<T>
+  /** Changes the database for a caller who may still write, in the unit in which the change is recorded. */
   readonly write: <T>(work: (tx: WriteTx) => T) => Promise<T>
+  /** Records a change that is made in another unit, or allowed by another rule. */
+  readonly record: (tx: WriteTx) => void
 }
 
 /**
@@ -80,28 +129,39 @@ export interface OperationContext extends Streams {
  * Running it throws `UNKNOWN_DATABASE`.
  */
 export function onDatabase<F extends Fields, Output>(
-  declaration: Declaration<F>,
+  declaration: Declaration<F, Output>,
   run: (host: Host, input: Values<F>, context: OperationContext) => Promise<Output>,
 ): Operation<F & Database, Output> {
   const input = { ...DATABASE, ...declaration.input }
   return {
     ...declaration,
     input,
-    read: (given) => readFields(input, given),
+    read: (given, refuse) => readFields(input, given, refuse),
     async run(folder, given, { record, ...order }) {
       const { database } = given as Values<Database>
       using held = await folder.hosts.hold(database)
       const { host } = held
+      const { database: data, clock } = host
       return await run(host, given, {
         ...order,
         folder,
-        now: host.clock.now(),
-        write: (work) =>
-          host.database.write((tx) => {
-            const result = work(tx)
-            record?.(tx)
-            return result
+        now: clock.now(),
+        read: (work) =>
+          data.read((tx) => {
+            requireStanding(tx, order.actor)
+            return work(tx)
           }),
+        write: (work) =>
+          data.write(
+            (tx) => {
+              requireWriter(tx, order.actor, clock.now())
+              const result = work(tx)
+              record(tx)
+              return result
+            },
+            { subject: order.actor.subject },
+          ),
+        record,
       })
     },
   }

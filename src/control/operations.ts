@@ -6,6 +6,7 @@ import { jobOperations } from './jobs'
 import { mailOperations } from './mail'
 import type { Given } from './fields'
 import { type AnyOperation, onFolder, type Operation } from './operation'
+import { policyOperations } from './policy'
 import { providerOperations } from './providers'
 import { testOperations } from './testing'
 import { transferOperations } from './transfers'
@@ -25,6 +26,7 @@ const OPERATIONS = {
   ...backupOperations,
   ...mailOperations,
   ...userOperations,
+  ...policyOperations,
   ...providerOperations,
   ...transferOperations,
   ...jobOperations,

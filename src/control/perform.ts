@@ -37,7 +37,7 @@ export async function perform<F extends Fields, Output>(
   return await operation.run(folder, input, {
     ...streams,
     actor,
-    ...(isChange && record !== undefined ? { record } : {}),
+    record: (isChange ? record : undefined) ?? (() => undefined),
   })
 }
 

@@ -180,7 +180,7 @@ interface Tested {
 
 /** An operation on a database of a server in test mode. Running it throws `CONFLICT` on any other. */
 function onTested<F extends Fields, Output>(
-  declaration: Omit<Declaration<F>, 'scopes'>,
+  declaration: Omit<Declaration<F, Output>, 'scopes'>,
   run: (tested: Tested, input: Values<F>) => Promise<Output>,
 ) {
   return onFolder(

@@ -18,9 +18,9 @@ export function createApp(http: HttpContext, domain: string | null): App {
   const [objects, sync] = [directObjectRoutes(http), directSyncRoute(http, answerSync)]
 
   function load(): Promise<Router> {
-    return (loading ??= import('./router')
-      .then(({ createRouter }) => {
-        router = createRouter(http, answerSync)
+    return (loading ??= Promise.all([import('./router'), http.operations()])
+      .then(([{ createRouter }, operations]) => {
+        router = createRouter(http, operations, answerSync)
         return router
       })
       .catch((error: unknown) => {

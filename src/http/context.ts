@@ -1,8 +1,11 @@
+import type { Actor } from '../domain/access/actor'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { PartLimits } from '../domain/transfer/entry'
 import type { WriteLimits } from '../domain/object/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { RefusedRows } from '../domain/sync/refused'
+import type { SatchelError } from '../domain/value/error'
+import type { TableOperation } from '../openapi/table'
 import type { MailKind } from '../domain/store/mailer'
 import type { Hosts } from '../host/hosts'
 import type { Call } from './call'
@@ -39,8 +42,31 @@ export interface RejectedRequest {
   readonly subject: string | null
 }
 
+/** An operation of the table (src/control) with an address of its own. */
+export interface RestOperation extends TableOperation {
+  /** The body is a value as a whole, not an object of properties. */
+  readonly body?: string
+  /** True for a body as large as those of objects. */
+  readonly isLarge?: true
+  /** True for work that takes longer than a connection may be idle. */
+  readonly isLong?: true
+  /**
+   * Resolves to the JSON of the answer, or to undefined for an answer without a body. `path` has the name of
+   * the database and the parameters, `refuse` makes the error about a property of a body.
+   */
+  run(request: {
+    readonly actor: Actor
+    readonly path: Readonly<Record<string, string>>
+    readonly query: string
+    readonly body: unknown
+    readonly refuse?: ((name: string, expected: string) => SatchelError) | undefined
+  }): Promise<unknown>
+}
+
 /** Everything that routes use. */
 export interface HttpContext {
+  /** The operations with an address of their own; loaded with the router. */
+  operations(): Promise<readonly RestOperation[]>
   readonly hosts: Hosts
   readonly bodies: Bodies
   readonly uploads: Uploads

@@ -3,7 +3,7 @@ import { SatchelError } from '../domain/value/error'
 import { answer, errorAnswer, publicError } from './answer'
 import { bearer } from './bearer'
 import { type Call, callOf } from './call'
-import type { HttpContext } from './context'
+import type { HttpContext, RestOperation } from './context'
 import { blobRoutes } from './routes/blobs'
 import { changesRoutes } from './routes/changes'
 import { invitationRoutes } from './routes/invitations'
@@ -11,13 +11,13 @@ import { managementRoutes } from './routes/management'
 import { oauthRoutes } from './routes/oauth'
 import { hiddenTableAddress, isTableAddress } from './routes/objects'
 import { openapiRoutes } from './routes/openapi'
+import { operationRoutes } from './routes/operations'
 import { pageRoutes } from './routes/pages'
 import { serviceRoutes } from './routes/service'
 import type { AnswerSync } from './routes/sync'
 import { objectRoutes, shortTableRoutes } from './routes/tables'
 import { transferRoutes } from './routes/transfers'
 import { tokenRoutes } from './routes/tokens'
-import { userRoutes } from './routes/users'
 
 /** Answers the calls that no direct route answers. */
 export interface Router {
@@ -31,7 +31,11 @@ export interface Router {
  * The router with all routes (style.md §1). Loading the web framework and compiling the routes takes longer
  * than the rest of a start.
  */
-export function createRouter(http: HttpContext, answerSync: AnswerSync): Router {
+export function createRouter(
+  http: HttpContext,
+  operations: readonly RestOperation[],
+  answerSync: AnswerSync,
+): Router {
   const app = new Elysia({ name: 'satchel', normalize: false })
     .onError(({ error, code, request }) => {
       const call = callOf(request)
@@ -45,18 +49,18 @@ export function createRouter(http: HttpContext, answerSync: AnswerSync): Router 
     })
     .use(pageRoutes(http))
     .use(serviceRoutes(http))
+    .use(operationRoutes(http, operations))
     .use(managementRoutes(http))
     .use(transferRoutes(http))
     .use(tokenRoutes(http))
     .use(oauthRoutes(http))
     .use(invitationRoutes(http))
     .use(objectRoutes(http))
-    .use(userRoutes(http))
     .use(blobRoutes(http))
     .use(syncRoutes(http, answerSync))
     .use(changesRoutes(http))
     .use(shortTableRoutes(http))
-    .use(openapiRoutes(http, application))
+    .use(openapiRoutes(http, operations, application))
 
   function application(): AnyElysia {
     return app

@@ -26,7 +26,8 @@ import { SYNC_OPERATIONS, SYNC_SCHEMAS } from './sync'
 import { TOKEN_OPERATIONS } from './token-operations'
 import { TOKEN_SCHEMAS } from './token-schemas'
 import { TRANSFER_OPERATIONS } from './transfers'
-import { USER_OPERATIONS, USER_SCHEMAS } from './users'
+import { describeTable, type TableOperation } from './table'
+import { USER_SCHEMAS } from './users'
 import { WEBHOOK_SCHEMAS, WEBHOOKS } from './webhooks'
 
 const OPERATIONS: Operations = {
@@ -36,7 +37,6 @@ const OPERATIONS: Operations = {
   ...OBJECT_OPERATIONS,
   ...INVITATION_OPERATIONS,
   ...BLOB_OPERATIONS,
-  ...USER_OPERATIONS,
   ...SYNC_OPERATIONS,
   ...MANAGEMENT_OPERATIONS,
   ...CLIENT_OPERATIONS,
@@ -61,9 +61,14 @@ const TAGS: Readonly<Record<Tag, string>> = {
 
 /**
  * The interface as an OpenAPI 3.1 document. `paths` are the registered routes, by path and method; the
- * tables of this folder describe them. Throws when a route has no description.
+ * tables of this folder describe them, and `table` those that it serves. Throws when a route has no description.
  */
-export function createDocument(paths: Routes, version: string): object {
+export function createDocument(
+  paths: Routes,
+  table: readonly TableOperation[],
+  version: string,
+): object {
+  const operations = { ...OPERATIONS, ...describeTable(table) }
   return {
     openapi: '3.1.1',
     info: {
@@ -73,7 +78,9 @@ export function createDocument(paths: Routes, version: string): object {
       description: introduction(),
     },
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: mapValues(paths, (methods) => mapValues(methods, describe)),
+    paths: mapValues(paths, (methods) =>
+      mapValues(methods, (route) => describe(route, operations)),
+    ),
     webhooks: WEBHOOKS,
     components: {
       headers: HEADERS,
@@ -186,8 +193,8 @@ interface Route {
   readonly parameters?: readonly { readonly name: string }[]
 }
 
-function describe({ operationId, parameters = [] }: Route): object {
-  const operation = OPERATIONS[operationId]
+function describe({ operationId, parameters = [] }: Route, operations: Operations): object {
+  const operation = operations[operationId]
   if (operation === undefined) throw new Error(`the operation ${operationId} is not described`)
   const { tag, summary, body, responses, pathParameters = {} } = operation
   const door = doorOf(operationId)

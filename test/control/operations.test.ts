@@ -1,15 +1,22 @@
 import { describe, expect, test } from 'bun:test'
-import { getOperation, operationNames } from '../../src/control/operations'
+import type { AnyOperation } from '../../src/control/operation'
+import { findOperation, getOperation, operationNames } from '../../src/control/operations'
+import { doorOf, scopesOf } from '../../src/domain/access/door'
 import { SCOPES } from '../../src/domain/value/scope'
 
 describe.each(operationNames())('%s', (name) => {
-  const { scopes, effect, summary, input } = getOperation(name)
+  const { scopes, effect, summary, input, rest }: AnyOperation = findOperation(name)!
 
   test('says which callers it takes, in a database that its input names', () => {
     if (scopes === 'operator') return
     expect(scopes).not.toBeEmpty()
     expect(SCOPES).toEqual(expect.arrayContaining([...scopes]))
     expect(input).toContainKey('database')
+  })
+
+  test('is let in over HTTP by the same scopes', () => {
+    if (rest === undefined) return
+    expect(scopes).toEqual(scopesOf(doorOf(rest.operationId))!)
   })
 
   test('says its effect', () => {

@@ -151,6 +151,7 @@ export function writeUsers(
   actor: Actor,
   changes: readonly UserChange[],
   now: number,
+  record: (tx: WriteTx) => void = () => undefined,
 ): Promise<UserJson[]> {
   return database.writeSteps(
     async (step) => {
@@ -160,6 +161,7 @@ export function writeUsers(
         const some = changes.slice(from, from + STEP)
         const shown = await step((tx) => {
           requireWriter(tx, actor, now)
+          if (from === 0) record(tx)
           const policy = findPolicy(tx)
           return some.map((change) => showUser(writeUser(tx, change, policy, now), policy, now))
         })

@@ -4,13 +4,17 @@ import type { Routes } from '../../openapi/document'
 import type { Assets } from '../../openapi/page'
 import { answer } from '../answer'
 import { callOf, segment } from '../call'
-import type { HttpContext } from '../context'
+import type { HttpContext, RestOperation } from '../context'
 
 /**
  * The documentation: for programs at `/openapi/json`, for people at `/openapi`, without a token. It is
  * loaded on the first request, so it does not slow down the start.
  */
-export function openapiRoutes(http: HttpContext, app: () => AnyElysia): AnyElysia {
+export function openapiRoutes(
+  http: HttpContext,
+  operations: readonly RestOperation[],
+  app: () => AnyElysia,
+): AnyElysia {
   let document: string | undefined
   let assets: Promise<Assets> | undefined
 
@@ -23,7 +27,7 @@ export function openapiRoutes(http: HttpContext, app: () => AnyElysia): AnyElysi
     const { toOpenAPISchema } = await import('@elysiajs/openapi/openapi')
     const { createDocument } = await import('../../openapi/document')
     const { paths } = toOpenAPISchema(app(), { staticFile: false })
-    return JSON.stringify(createDocument(paths as Routes, http.version))
+    return JSON.stringify(createDocument(paths as Routes, operations, http.version))
   }
 
   return new Elysia({ name: 'openapi' })

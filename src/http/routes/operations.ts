@@ -1,0 +1,64 @@
+import { type AnyElysia, Elysia } from 'elysia'
+import { requireStanding, requireWriter } from '../../domain/access/actor'
+import { answer } from '../answer'
+import { bearer } from '../bearer'
+import { expected, MOST_BYTES, requireFields } from '../body/fields'
+import { segment } from '../call'
+import type { Authorised } from '../caller'
+import type { HttpContext, RestOperation } from '../context'
+
+/** The routes of the operations in the table that have an address (spec.md §4, protocol.md §9). */
+export function operationRoutes(
+  http: HttpContext,
+  operations: readonly RestOperation[],
+): AnyElysia {
+  return operations.reduce(
+    (routes: AnyElysia, operation) => routes.use(operationRoute(http, operation)),
+    new Elysia({ name: 'operations' }),
+  )
+}
+
+function operationRoute(http: HttpContext, operation: RestOperation): AnyElysia {
+  const { operationId, method, path } = operation
+  return new Elysia({ name: operationId })
+    .use(bearer(http))
+    .route(
+      method,
+      `/:database${path}`,
+      ({ call, host, actor }) => answerOperation(http, operation, { call, host, actor }),
+      { door: operationId, parse: 'none', detail: { operationId } },
+    )
+}
+
+/**
+ * Answers with the output of an operation. What is stored of the caller is checked before a body is read: a body
+ * needs a caller who may write. The operation checks again where it reads or writes.
+ */
+async function answerOperation(
+  http: HttpContext,
+  operation: RestOperation,
+  { call, host, actor }: Authorised,
+): Promise<Response> {
+  const { method, body: whole, isLarge, isLong } = operation
+  const { database, clock, scratch } = host
+  const path: Record<string, string> = { database: host.name }
+  for (const [index, part] of operation.path.split('/').entries()) {
+    if (part.startsWith(':')) path[part.slice(1)] = segment(call, index)
+  }
+  async function run(body?: unknown): Promise<Response> {
+    if (isLong) call.setIdleTimeout(0)
+    const refuse = method === 'POST' ? expected : undefined
+    const output = await operation.run({ actor, path, query: call.query, body, refuse })
+    if (output === undefined) return answer(call, null, { status: 204, type: null })
+    return answer(call, JSON.stringify(output))
+  }
+  if (method !== 'POST') {
+    await database.read((tx) => requireStanding(tx, actor))
+    return await run()
+  }
+  await database.read((tx) => requireWriter(tx, actor, clock.now()))
+  const source = isLarge ? { scratch } : { scratch, maxBytes: MOST_BYTES }
+  return await http.bodies.json(call, source, (body) =>
+    run(whole === undefined ? requireFields(body) : body),
+  )
+}
