@@ -226,6 +226,7 @@ async function openTestRoutes(
     token: testing.token,
     isShared: config.testTokenFile !== null,
     respondIdp: (database, request) => testing.idpRespond(database, request),
+    routes: async () => (await import('./control/testing')).testRoutes(),
     async perform(name, input) {
       const [{ findOperation }, { perform }] = await Promise.all([
         import('./control/operations'),

@@ -5,6 +5,7 @@ import { SECOND } from '../domain/value/time'
 import type { DataFolder } from '../host/data-folder'
 import { IDP_FAILURES, type IdpPerson, SERVICE, type Testing } from '../host/test-mode'
 import {
+  described,
   type Field,
   type Fields,
   flag,
@@ -15,6 +16,7 @@ import {
   type Values,
   readFields,
   schemaOf,
+  type Schema,
 } from './fields'
 import { type Declaration, onFolder } from './operation'
 import { QUESTION } from './users'
@@ -47,16 +49,58 @@ const wait: Field<number> = {
 
 const LONGEST_WAIT = 60 * SECOND
 
+/** Each property is there. */
+function closed(properties: Readonly<Record<string, Schema>>): Schema {
+  return {
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  }
+}
+
+const TEXT = text.schema
+const TIME = { ...TEXT, format: 'date-time' }
+const NULLABLE = { type: ['string', 'null'] }
+const BOOLEAN = { type: 'boolean' }
+const NOTHING = { type: 'object', additionalProperties: false }
+const MAIL = closed({
+  id: TEXT,
+  to: TEXT,
+  kind: { enum: ['otp', 'invite'] },
+  subject: TEXT,
+  otp: NULLABLE,
+  link: NULLABLE,
+  text: TEXT,
+  html: TEXT,
+})
+
 /** The operations of test mode, each also at `/<database>/_test/…` (promises.md 43). */
 export const testOperations = {
   /** The id of a new snapshot. */
   'test.snapshot': onTested(
-    { effect: 'write', summary: 'Take a snapshot', input: {} },
+    {
+      effect: 'write',
+      summary: 'Take a snapshot',
+      address: 'POST snapshot',
+      description:
+        'Keeps the database as it is, in memory: objects, users, codes, blobs, mails, the clock and the state of sync.',
+      answer: closed({ id: TEXT }),
+      input: {},
+    },
     ({ testing, database }) => testing.snapshot(database),
   ),
 
   'test.restore': onTested(
-    { effect: 'destroy', summary: 'Return to a snapshot', input: { id: text } },
+    {
+      effect: 'destroy',
+      summary: 'Return to a snapshot',
+      address: 'POST restore/:id',
+      description:
+        'The database is as it was, and nothing fails on purpose. Live connections are closed; clients fetch everything anew, as after a restart.',
+      answer: NOTHING,
+      input: { id: text },
+    },
     async ({ testing, database }, { id }) => {
       await testing.restore(database, id)
       return {}
@@ -64,7 +108,14 @@ export const testOperations = {
   ),
 
   'test.forget': onTested(
-    { effect: 'destroy', summary: 'Delete a snapshot', input: { id: text } },
+    {
+      effect: 'destroy',
+      summary: 'Delete a snapshot',
+      address: 'DELETE snapshot/:id',
+      description: 'Frees its memory. A database keeps at most 100 snapshots.',
+      answer: NOTHING,
+      input: { id: text },
+    },
     async ({ testing, database }, { id }) => {
       testing.removeSnapshot(database, id)
       return {}
@@ -72,7 +123,15 @@ export const testOperations = {
   ),
 
   'test.fork': onTested(
-    { effect: 'write', summary: 'Make a database of a snapshot', input: { id: text } },
+    {
+      effect: 'write',
+      summary: 'Make a database of a snapshot',
+      address: 'POST fork/:id',
+      description:
+        'The new database has an identity of its own: tokens and logins of the first are not valid for it, the secrets of clients are.',
+      answer: closed({ name: TEXT, url: TEXT }),
+      input: { id: text },
+    },
     async ({ testing, database, folder }, { id }) => {
       const name = await testing.fork(database, id)
       return { name, url: folder.url(name) }
@@ -80,7 +139,15 @@ export const testOperations = {
   ),
 
   'test.reset': onTested(
-    { effect: 'destroy', summary: 'Return to the beginning', input: {} },
+    {
+      effect: 'destroy',
+      summary: 'Return to the beginning',
+      address: 'POST reset',
+      description:
+        'Keeps schema, clients, keys, origins, policy and providers, empties the rest, applies the seed again and lets the clock show the time of the machine.',
+      answer: NOTHING,
+      input: {},
+    },
     async ({ testing, database }) => {
       await testing.reset(database)
       return {}
@@ -88,12 +155,20 @@ export const testOperations = {
   ),
 
   /** Of a database, or of the `SERVICE`. `wait` is in ms; the mails come newest first. */
-  'test.mail': onFolder(
+  'test.mail': atAddress(
     {
-      scopes: 'operator',
       effect: 'secret',
       summary: 'Read mails',
-      input: { database: text, to: optional(text), after: optional(text), wait: optional(wait) },
+      address: 'GET mail',
+      description:
+        'The newest comes first. While there is none, the answer waits for one, for up to `wait`. With `service` in the place of the database: mails to people who create databases.',
+      answer: closed({ mails: { type: 'array', items: MAIL } }),
+      input: {
+        database: text,
+        to: described(optional(text), 'Only mails to this address.'),
+        after: described(optional(text), 'Only mails that came after the one with this `id`.'),
+        wait: optional(wait),
+      },
     },
     async (folder, { database, to, after, wait }) => {
       const testing = requireTesting(folder)
@@ -106,13 +181,29 @@ export const testOperations = {
     {
       effect: 'secret',
       summary: 'Log a user in',
-      input: { email: text, name: optional(text), publicKey: optional(text), page: optional(text) },
+      address: 'POST login',
+      description:
+        'Answers what `/token` answers. With `page`, also `url`: an application with the client add-on that is opened at this address is logged in.',
+      answer: { type: 'object', required: ['accessToken', 'claims'], additionalProperties: true },
+      input: {
+        email: text,
+        name: optional(text),
+        publicKey: described(optional(text), 'PEM; with it there is a refresh token.'),
+        page: described(optional(text), 'The address of a page of the application.'),
+      },
     },
     ({ testing, database }, order) => testing.login(database, order),
   ),
 
   'test.explain': onTested(
-    { effect: 'read', summary: 'Explain the rights of a user', input: QUESTION },
+    {
+      effect: 'read',
+      summary: 'Explain the rights of a user',
+      address: 'POST explain',
+      description: 'Answers what `GET /{database}/explain` answers.',
+      answer: { type: 'object', required: ['allowed', 'rule'], additionalProperties: true },
+      input: QUESTION,
+    },
     async ({ database, folder }, question) => {
       const host = await folder.hosts.open(database)
       const now = host.clock.now()
@@ -124,9 +215,18 @@ export const testOperations = {
     {
       effect: 'write',
       summary: 'Make the server fail',
+      address: 'POST fault',
+      description:
+        'All other requests of the database, until the next change, restore or reset: with `latency` they take longer, with `errorRate` so many of them get 503, with `offline` none is executed and no answer arrives, with `loseReplies` all are executed and no answer arrives. Without a body the answer has the present state.',
+      answer: closed({
+        latency: { type: 'integer', description: 'ms' },
+        errorRate: number.schema,
+        offline: BOOLEAN,
+        loseReplies: BOOLEAN,
+      }),
       input: {
-        latency: optional(text),
-        errorRate: optional(number),
+        latency: described(optional(text), undefined, { examples: ['200ms', '1s'] }),
+        errorRate: described(optional(number), undefined, { minimum: 0, maximum: 1 }),
         offline: optional(flag),
         loseReplies: optional(flag),
       },
@@ -138,6 +238,10 @@ export const testOperations = {
     {
       effect: 'write',
       summary: 'Open the login provider for tests',
+      address: 'POST idp',
+      description:
+        'Adds the login provider `test` to the database: an OpenID provider of this server, with a page on which a tester chooses a person.',
+      answer: closed({ provider: TEXT, issuer: TEXT }),
       input: { people: optional(people) },
     },
     async ({ testing, database, folder }, { people }) => {
@@ -151,7 +255,15 @@ export const testOperations = {
     {
       effect: 'secret',
       summary: 'Log a person in at the login provider, without a browser',
-      input: { as: text, provider: optional(text), redirect_uri: text },
+      address: 'POST idp/login',
+      description:
+        'Answers the address to which the provider would return the browser of an application that began a login with this `redirect_uri`: with a code, or with the error.',
+      answer: closed({ url: TEXT }),
+      input: {
+        as: text,
+        provider: described(optional(text), undefined, { default: 'test' }),
+        redirect_uri: text,
+      },
     },
     async ({ testing, database }, { as, provider, redirect_uri: redirectUri }) => ({
       url: await testing.idpLogin(database, { as, provider: provider ?? 'test', redirectUri }),
@@ -162,7 +274,15 @@ export const testOperations = {
     {
       effect: 'write',
       summary: 'Read or move the clock of the database',
-      input: { advance: optional(text), set: optional(text), freeze: optional(flag) },
+      address: 'POST clock',
+      description:
+        'Tokens, codes, evaluations, rate limits and the collection of blobs follow it. Signatures of refresh requests and `wait` follow the time of the machine.',
+      answer: closed({ now: TIME, frozen: BOOLEAN }),
+      input: {
+        advance: described(optional(text), undefined, { examples: ['31d', '1h30m', '-2m'] }),
+        set: described(optional(text), undefined, { format: 'date-time' }),
+        freeze: described(optional(flag), 'True stops the clock, false lets it run on.'),
+      },
       asks: (input) => Object.values(input).every((change) => change === null),
     },
     async ({ testing, database }, change) => {
@@ -178,13 +298,21 @@ interface Tested {
   readonly folder: DataFolder
 }
 
+/** An operation of test mode without its callers, with its address and what is said of that. */
+interface TestDeclaration<F extends Fields, Output> extends Omit<Declaration<F, Output>, 'scopes'> {
+  /** The method, and the path below `/<database>/_test/`. */
+  readonly address: `${'GET' | 'POST' | 'DELETE'} ${string}`
+  readonly description: string
+  readonly answer: Schema
+}
+
 /** An operation on a database of a server in test mode. Running it throws `CONFLICT` on any other. */
 function onTested<F extends Fields, Output>(
-  declaration: Omit<Declaration<F, Output>, 'scopes'>,
+  declaration: TestDeclaration<F, Output>,
   run: (tested: Tested, input: Values<F>) => Promise<Output>,
 ) {
-  return onFolder(
-    { ...declaration, scopes: 'operator', input: { database: text, ...declaration.input } },
+  return atAddress(
+    { ...declaration, input: { database: text, ...declaration.input } },
     async (folder, input) => {
       const testing = requireTesting(folder)
       const { database, ...rest } = input as Values<F> & { readonly database: string }
@@ -193,6 +321,23 @@ function onTested<F extends Fields, Output>(
       return await run({ testing, database, folder }, rest as unknown as Values<F>)
     },
   )
+}
+
+function atAddress<F extends Fields, Output>(
+  { address, description, answer, ...declaration }: TestDeclaration<F, Output>,
+  run: (folder: DataFolder, input: Values<F>) => Promise<Output>,
+) {
+  const [method, path] = address.split(' ') as ['GET' | 'POST' | 'DELETE', string]
+  const operation = onFolder({ ...declaration, scopes: 'operator' }, run)
+  return { ...operation, route: { method, path, description, answer } }
+}
+
+/** The addresses for tests. */
+export function testRoutes() {
+  return Object.entries(testOperations).map(([name, { route, summary, input }]) => {
+    const { database: _, id, ...fields }: Fields = input
+    return { ...route, operation: name.replace('test.', ''), summary, input: schemaOf(fields) }
+  })
 }
 
 /** Throws `CONFLICT`. */

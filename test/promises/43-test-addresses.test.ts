@@ -2,14 +2,14 @@ import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config/config'
-import { TEST_ROUTES } from '../../src/openapi/testing'
+import { testRoutes } from '../../src/control/testing'
 import { setupServer, temporaryFolder } from '../setup'
 import { setupTestMode } from '../testing/setup'
 
 test('the addresses for tests need the token, a loopback host and no foreign origin', async () => {
   await using server = await setupTestMode()
   const { call, main, url, testToken } = server
-  for (const { method, path } of TEST_ROUTES) {
+  for (const { method, path } of testRoutes()) {
     const address = path.replace(':id', 'x')
     const ask = async (headers: Readonly<Record<string, string>>) => {
       const { status, body } = await call(method, address, undefined, headers)
@@ -43,7 +43,7 @@ test('without test mode they do not exist, and the description of the interface 
   const described = Object.entries(body['paths'] as Record<string, object>).flatMap(
     ([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`),
   )
-  const routes = TEST_ROUTES.map(
+  const routes = testRoutes().map(
     ({ method, path }) =>
       `${method.toLowerCase()} /{database}/_test/${path.replace(':id', '{id}')}`,
   )

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type Door, DOORS, doorOf, scopesOf } from '../../src/domain/access/door'
 import { type Scope, SCOPES } from '../../src/domain/value/scope'
-import { TEST_ROUTES } from '../../src/openapi/testing'
+import { testRoutes } from '../../src/control/testing'
 import { ALICE } from '../http/setup'
 import { fill, setupDocument } from '../openapi/setup'
 import { setupTestMode } from '../testing/setup'
@@ -91,7 +91,7 @@ test('promise 47: the addresses for tests open to no token of a database', async
   await using server = await setupTestMode()
   for (const scopes of SETS) {
     const authorization = `Bearer ${await server.token({ sub: ALICE, scopes })}`
-    for (const { method, path } of TEST_ROUTES) {
+    for (const { method, path } of testRoutes()) {
       const { status } = await server.call(method, path.replace(':id', 'x'), undefined, {
         authorization,
       })

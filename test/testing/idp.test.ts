@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { IDP_FAILURES } from '../../src/host/test-mode'
-import { TEST_ROUTES } from '../../src/openapi/testing'
+import { testRoutes } from '../../src/control/testing'
 import { SLOW } from '../../src/testing/idp'
 import { share } from '../setup'
 import { setupTestMode } from './setup'
@@ -105,7 +105,7 @@ describe('a person whose failure is', () => {
 })
 
 test('the description of the addresses has every failure', () => {
-  const route = TEST_ROUTES.find(({ path }) => path === 'idp')
+  const route = testRoutes().find(({ path }) => path === 'idp')
   expect(JSON.stringify(route?.input)).toContain(JSON.stringify(IDP_FAILURES))
 })
 

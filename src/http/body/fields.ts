@@ -19,17 +19,6 @@ export function requireText(body: Fields, name: string): string {
   throw expected(name, 'a non-empty string')
 }
 
-export function requireTexts(body: Fields, name: string): string[] {
-  const value = body[name]
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value
-  throw expected(name, 'an array of strings')
-}
-
-/** The public command line client sends flags as text. */
-export function isSet(flag: unknown): boolean {
-  return flag === true || flag === 'true'
-}
-
 export function expected(name: string, what: string): SatchelError {
   return new SatchelError('UNPROCESSABLE', `${quoted(name)} must be ${what}`, { reason: name })
 }

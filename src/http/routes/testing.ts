@@ -3,7 +3,7 @@ import { SatchelError } from '../../domain/value/error'
 import { sameSecret } from '../../domain/value/secret'
 import { isRecord } from '../../domain/value/value'
 import { isLoopback, isPublicAddress, isIPv4, isIPv6 } from '../../net/networks'
-import { describeTestRoutes, TEST_ROUTES, type TestRoute } from '../../openapi/testing'
+import { describeTestRoutes, type TestRoute } from '../../openapi/testing'
 import type { IdpAnswer, IdpRequest } from '../../host/test-mode'
 import { answer } from '../answer'
 import { bearerToken } from '../caller'
@@ -16,6 +16,8 @@ export interface TestMode {
   readonly token: string
   /** True when the token came from a file: other machines of a private network may call. */
   readonly isShared: boolean
+  /** Loads the addresses. */
+  routes(): Promise<readonly TestRoute[]>
   /** Runs `test.<name>` of the control table; throws what it throws. */
   perform(name: string, input: unknown): Promise<unknown>
   /** Answers the login provider for tests, which browsers call: they have no token. */
@@ -38,9 +40,9 @@ export function createTestRoutes(mode: TestMode): AnswerTest {
     if (name === 'idp' && IDP_PATHS.has(id)) return await respondIdp(http, call)
     requireToken(call)
     if (call.method === 'GET' && name === 'openapi') {
-      return answer(call, JSON.stringify(describeTestRoutes(http.version)))
+      return answer(call, JSON.stringify(describeTestRoutes(await mode.routes(), http.version)))
     }
-    const { operation, path } = findRoute(call, name, id)
+    const { operation, path } = findRoute(await mode.routes(), call, name, id)
     const input = call.method === 'GET' ? queryOf(call) : await bodyOf(http, call)
     // A wait of a minute is longer than the idle timeout.
     call.setIdleTimeout(LONGEST_IDLE)
@@ -111,12 +113,12 @@ const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancest
 const LONGEST_IDLE = 120
 const LONGEST_BODY = 256 * 1024
 
-function findRoute(call: Call, name: string, id: string): TestRoute {
+function findRoute(routes: readonly TestRoute[], call: Call, name: string, id: string): TestRoute {
   const parts = call.segments.length - 3
   const path = id === '' ? name : `${name}/${id}`
   const pattern = id === '' ? name : `${name}/:id`
   const known =
-    parts > 2 ? [] : TEST_ROUTES.filter((route) => route.path === path || route.path === pattern)
+    parts > 2 ? [] : routes.filter((route) => route.path === path || route.path === pattern)
   const route = known.find(({ method }) => method === call.method)
   if (route !== undefined) return route
   if (known.length === 0) {
