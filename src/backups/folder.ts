@@ -1,21 +1,12 @@
-import {
-  closeSync,
-  constants,
-  fsync,
-  lstatSync,
-  readdirSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { constants, lstatSync, readdirSync, statSync } from 'node:fs'
 import { copyFile, link, open as openFile, readdir, rename, rm } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { appendTo, createFile, diskError, hasErrno, makeFolder, promised, syncPath } from '../disk'
+import { join, resolve } from 'node:path'
+import { createFile, diskError, hasErrno, makeFolder, syncPath } from '../disk'
 import { MANIFEST } from '../domain/backup/manifest'
 import { SatchelError } from '../domain/value/error'
-import { type Draft, isPath, type Sink, type Target, type TargetFile, timeOfBackup } from './target'
+import { createNewFiles } from './new-files'
+import { type Draft, isPath, type Target, type TargetFile, timeOfBackup } from './target'
 
-/** Small files of which the syncs wait for the disk together. */
-const MOST_UNSYNCED = 64
 const PARTIAL = '.partial'
 const READ_BYTES = 256 * 1024
 
@@ -80,55 +71,25 @@ function createDraft(
   explained: <T>(work: () => Promise<T>) => Promise<T>,
 ): Draft {
   const partial = `${folder}${PARTIAL}`
-  const folders = new Set<string>()
-  const open = new Set<number>()
-  let unsynced: number[] = []
+  const files = createNewFiles(partial, { make: makeFolder, create: createFile })
   let isFinished = false
-  makeFolderOnce(partial)
-
-  function makeFolderOnce(path: string): void {
-    if (folders.has(path)) return
-    makeFolder(path)
-    for (let made = path; made.length >= partial.length; made = dirname(made)) folders.add(made)
-  }
-
-  function placeOf(path: string): string {
-    const place = join(partial, requirePath(path))
-    makeFolderOnce(dirname(place))
-    return place
-  }
-
-  async function syncAll(): Promise<void> {
-    const files = unsynced
-    unsynced = []
-    try {
-      await Promise.all(files.map((file) => promised((done) => fsync(file, done))))
-    } finally {
-      files.forEach(closeSync)
-    }
-  }
+  const placeOf = (path: string) => join(partial, requirePath(path))
 
   return {
     create: (path) =>
-      explained(async (): Promise<Sink> => {
-        const place = placeOf(path)
-        const file = createFile(place)
-        open.add(file)
+      explained(async () => {
+        const sink = await files.create(placeOf(path))
         return {
-          write: (bytes) => explained(() => appendTo(file, bytes)),
-          end: () =>
-            explained(async () => {
-              open.delete(file)
-              unsynced.push(file)
-              if (unsynced.length >= MOST_UNSYNCED) await syncAll()
-            }),
-          discard: () => rm(place, { force: true }),
+          write: (bytes) => explained(() => sink.write(bytes)),
+          end: () => explained(() => sink.end()),
+          discard: () => sink.discard(),
         }
       }),
     reuse: (backup, path) =>
       explained(async () => {
         const [source, place] = [join(root, requireName(backup), requirePath(path)), placeOf(path)]
         if (!isFile(source)) return false
+        files.makeRoom(place)
         try {
           await link(source, place)
         } catch (error) {
@@ -141,22 +102,17 @@ function createDraft(
       }),
     finish: (manifest) =>
       explained(async () => {
-        await syncAll()
-        for (const made of [...folders].toSorted().toReversed()) await syncPath(made)
-        const file = createFile(join(partial, MANIFEST))
-        try {
-          writeFileSync(file, manifest)
-          await promised((done) => fsync(file, done))
-        } finally {
-          closeSync(file)
-        }
-        await syncPath(partial)
+        await files.sync()
+        const sink = await files.create(join(partial, MANIFEST))
+        await sink.write(Buffer.from(manifest))
+        await sink.end()
+        await files.sync()
         await rename(partial, folder)
         isFinished = true
         await syncPath(root)
       }),
     async [Symbol.asyncDispose]() {
-      for (const file of [...open, ...unsynced.splice(0)]) closeSync(file)
+      files[Symbol.dispose]()
       if (!isFinished) await rm(partial, { recursive: true, force: true })
     },
   }
@@ -183,8 +139,9 @@ async function* readFrom(file: string, path: string): AsyncGenerator<Uint8Array>
     })
   }
   await using opened = handle
-  const buffer = Buffer.alloc(READ_BYTES)
   for (;;) {
+    // Each its own: streams read ahead.
+    const buffer = Buffer.allocUnsafe(READ_BYTES)
     const { bytesRead } = await opened.read(buffer, 0, READ_BYTES)
     if (bytesRead === 0) return
     yield buffer.subarray(0, bytesRead)

@@ -10,6 +10,7 @@ import {
 } from '../domain/backup/manifest'
 import { SatchelError } from '../domain/value/error'
 import { type BlobEntry, readBlobList, readManifestOf } from './contents'
+import { streamOf } from './read'
 import { backupName, type Draft, type Sink, type Target } from './target'
 import { verifyBackup, type VerifyOptions } from './verify'
 
@@ -218,14 +219,3 @@ async function* listKnown(target: Target, backup: string): AsyncGenerator<Uint8A
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
-
-function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const next = await pieces.next()
-      if (next.done === true) controller.close()
-      else controller.enqueue(next.value)
-    },
-    cancel: async () => void (await pieces.return(undefined)),
-  })
-}

@@ -157,7 +157,7 @@ export function addBackupCommands(program: Command, cli: Cli): void {
     })
 }
 
-const FAULTS: Readonly<Record<BackupFault['problem'], string>> = {
+export const FAULTS: Readonly<Record<BackupFault['problem'], string>> = {
   damaged: 'damaged',
   missing: 'missing',
   added: 'added by somebody',

@@ -18,6 +18,7 @@ import { addExportCommand, addImportCommand } from './transfer'
 import { addMailCommands, addTemplateCommands } from './mail'
 import { addPolicyCommands } from './policy'
 import { addProviderCommands } from './provider'
+import { addRestoreCommand } from './restore'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve-command'
 import { addExplainCommand, addTestCommands } from './test'
@@ -38,6 +39,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   import: addImportCommand,
   export: addExportCommand,
   backup: addBackupCommands,
+  restore: addRestoreCommand,
   job: addJobCommands,
   verify: addVerifyCommand,
   blob: addBlobCommands,

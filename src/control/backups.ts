@@ -3,7 +3,7 @@ import { backUp } from '../domain/backup/source'
 import { createKnownBlobs } from '../domain/backup/known'
 import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
-import { optional, text } from './fields'
+import { flag, optional, text } from './fields'
 import { onFolder, type Streams } from './operation'
 
 export const backupOperations = {
@@ -39,6 +39,20 @@ export const backupOperations = {
         for await (const piece of backUp(source, (hash) => known(name, hash))) await send(piece)
       }
       return { databases: names.length }
+    },
+  ),
+
+  /** Makes the database of a backup, which is the upload, a new one with this name. */
+  'backup.restore': onFolder(
+    {
+      scopes: 'operator',
+      effect: 'write',
+      summary: 'Restore a database under a new name',
+      input: { name: text, revokeLogins: flag },
+    },
+    async (folder, { name, revokeLogins }, { upload }) => {
+      const { database } = await folder.restore(name, upload ?? new Blob().stream(), revokeLogins)
+      return { name, id: database.id, url: folder.url(name) }
     },
   ),
 

@@ -10,10 +10,10 @@ import { createOutbound } from '../net/outbound'
 import type { Door } from './door'
 import { type Backups, createBackups } from './backups'
 import { createDeletions, type Deletions } from './deletions'
-import { takeFolder } from './folder'
+import { requireRestored, takeFolder } from './folder'
 import { openFolderEngine } from './folder-engine'
 import { thisProcess } from './holder'
-import { type HostContext, openHost, type TestDoubles } from './host'
+import { type Host, type HostContext, openHost, type TestDoubles } from './host'
 import { createHosts, type Hosts } from './hosts'
 import type { Testing } from './test-mode'
 
@@ -29,6 +29,11 @@ export interface DataFolder extends AsyncDisposable {
   readonly testing: Testing | undefined
   readonly deletions: Deletions
   readonly backups: Backups
+  /**
+   * Makes the database of a backup a new one. Throws `CONFLICT` when the name is taken, and what `restoreInto` throws;
+   * then nothing is left of it.
+   */
+  restore(name: string, frames: AsyncIterable<Uint8Array>, revokesLogins: boolean): Promise<Host>
   /** The bytes of the file of the server, which belongs to no database. */
   serverFile(): Uint8Array
   /** The mail settings of the server. */
@@ -72,6 +77,7 @@ export async function takeDataFolder(
   const folder = takeFolder(config)
   if (folder === undefined) return undefined
   stack.use(folder)
+  requireRestored(folder.path)
   folder.announce(thisProcess())
   const { path } = folder
   const clockOf = (database: string) => testing?.clockOf(database) ?? clock
@@ -99,6 +105,8 @@ export async function takeDataFolder(
     testing,
     deletions,
     backups: createBackups(config.memory),
+    restore: (name, frames, revokesLogins) =>
+      all.at('command').make(name, () => engine.restore(name, frames, revokesLogins)),
     serverFile: () => engine.serverFile(),
     mail: context.mail,
     addressOf: (database) => context.addressOf(database),

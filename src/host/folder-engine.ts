@@ -1,4 +1,4 @@
-import { constants, copyFileSync, existsSync, linkSync, readdirSync } from 'node:fs'
+import { constants, copyFileSync, existsSync, linkSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSecretKey } from '../auth/key/secret-key'
 import { createDiskBlobs } from '../blobs/disk/disk'
@@ -6,11 +6,17 @@ import { createDiskScratch } from '../blobs/disk/scratch'
 import type { Clock } from '../clock'
 import { diskError, makeFolder } from '../disk'
 import type { Engine } from '../domain/store/engine'
+import { randomToken } from '../domain/value/id'
 import { sweepScratch } from '../domain/transfer/spool'
 import { SatchelError } from '../domain/value/error'
 import { serverLog } from '../log/log'
 import type { Durability } from '../sqlite/durability'
-import { createSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../sqlite/store'
+import {
+  createSqliteStore,
+  REMOVED,
+  type SqliteStore,
+  type SqliteStoreOptions,
+} from '../sqlite/store'
 import { diskMessages } from './folder'
 
 export interface FolderEngineOptions {
@@ -72,6 +78,19 @@ export function openFolderEngine(
     secretKey: (database) =>
       explained(path, () => openSecretKey(database, folderOf(database.name), secretKey, isDurable)),
     hasKeyFiles: secretKey === null,
+    async restore(name, frames, revokesLogins) {
+      store.requireFree(name)
+      // Not imported at the top, to keep the start of a server fast.
+      const { restoreInto } = await import('./restore')
+      // The next start removes it, however far it gets.
+      const draft = folderOf(`${REMOVED}restoring-${randomToken(6)}`)
+      await restoreInto(draft, frames, { secretKey, revokesLogins })
+      try {
+        await store.place(name, draft)
+      } finally {
+        rmSync(draft, { recursive: true, force: true })
+      }
+    },
     serverFile: () => store.serverFile(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }

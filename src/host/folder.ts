@@ -124,6 +124,26 @@ function cannotUse(path: string, cause: unknown): unknown {
   })
 }
 
+/** The beginning of the names of folders that a restore has not completed. */
+export const STAGING = '.restoring-'
+
+/** Throws `STORAGE_FAILED` for a data folder in which a restore was interrupted. */
+export function requireRestored(folder: string): void {
+  if (!isHalfRestored(folder)) return
+  throw new SatchelError(
+    'STORAGE_FAILED',
+    `A restore to ${folder} was interrupted: repeat satchel restore, which begins anew, or remove the folder`,
+  )
+}
+
+/** The databases come last: with them it is complete. */
+export function isHalfRestored(folder: string): boolean {
+  return (
+    !existsSync(join(folder, 'databases')) &&
+    readdirSync(folder).some((name) => name.startsWith(STAGING))
+  )
+}
+
 /** The errors of a full or read-only disk as users of the folder read them. */
 export function diskMessages(path: string) {
   return {

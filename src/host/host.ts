@@ -2,6 +2,7 @@ import type { TokenLimits } from '../auth/limits'
 import { type Authority, createAuthority } from '../auth/authority'
 import { createInvitations, type Invitations } from '../auth/invitation/invitations'
 import { createVault } from '../auth/key/seal'
+import { keyFile, keyProof } from '../auth/key/secret-key'
 import { createWebhook, type Webhook } from '../auth/person/webhook'
 import { createProviders, type Providers } from '../auth/provider/providers'
 import type { Clock } from '../clock'
@@ -162,7 +163,10 @@ export async function openHost(through: Through, context: HostContext): Promise<
     authority,
     mailer,
     blobs,
-    key: backedUpKey(secretKey, engine.hasKeyFiles),
+    key: {
+      facts: { place: engine.hasKeyFiles ? 'file' : 'external', proof: keyProof(secretKey) },
+      file: engine.hasKeyFiles ? keyFile(secretKey) : null,
+    },
     scratch,
     transfer,
     blobKeeper,
@@ -172,16 +176,6 @@ export async function openHost(through: Through, context: HostContext): Promise<
     jobs,
     address: () => upkeep.read(addressOf),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  }
-}
-
-/** The proof is an HMAC: it tells whether two keys are equal, and nothing of the key. */
-function backedUpKey(secretKey: Uint8Array, hasFile: boolean): HostParts['key'] {
-  const proof = new Bun.CryptoHasher('sha256', secretKey).update('satchel-backup').digest('hex')
-  const text = `${Buffer.from(secretKey).toString('base64url')}\n`
-  return {
-    facts: { place: hasFile ? 'file' : 'external', proof },
-    file: hasFile ? Buffer.from(text) : null,
   }
 }
 

@@ -33,6 +33,13 @@ export interface SqliteStoreOptions extends Omit<DatabaseOptions, 'caches' | 'on
 }
 
 export interface SqliteStore extends Store, TestStore {
+  /**
+   * Makes a folder with a database, beside the others, that of a new database, with an identity of its own where
+   * the original is here. Throws `CONFLICT` when the name is taken, and removes what cannot be opened.
+   */
+  place(name: string, draft: string): Promise<void>
+  /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is no database name. */
+  requireFree(name: string): void
   /** The bytes of `server.sqlite`. */
   serverFile(): Uint8Array
 }
@@ -60,6 +67,12 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
   function requireKnown(name: string): void {
     if (has(name) && !leaving.has(name)) return
     throw new SatchelError('UNKNOWN_DATABASE', `There is no database ${quoted(name)} here`)
+  }
+
+  function requireFree(name: string): void {
+    requireDatabaseName(name)
+    if (!existsSync(folderOf(name))) return
+    throw new SatchelError('CONFLICT', `The database ${name} exists already`)
   }
 
   function opened(name: string): Promise<SqliteDatabase> {
@@ -165,6 +178,22 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
         leaving.delete(name)
       }
     },
+    requireFree,
+    async place(name, draft) {
+      requireFree(name)
+      renameSync(draft, folderOf(name))
+      syncRoot()
+      try {
+        await opened(name)
+      } catch (error) {
+        if (error instanceof SatchelError && error.code === 'COPIED_DATABASE') {
+          renewIdentity(fileOf(name))
+          return
+        }
+        await leftovers.discard(folderOf(name))
+        throw error
+      }
+    },
     serverFile: () => registry.image(),
     async image(name) {
       requireKnown(name)
@@ -176,10 +205,7 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
       write(name, image)
     },
     async fork(name, image) {
-      requireDatabaseName(name)
-      if (existsSync(folderOf(name))) {
-        throw new SatchelError('CONFLICT', `The database ${name} exists already`)
-      }
+      requireFree(name)
       makeFolder(folderOf(name))
       write(name, image)
       renewIdentity(fileOf(name))
@@ -228,7 +254,7 @@ function lost(file: string, fault: string): SatchelError {
 }
 
 /** Folders of databases that were removed, or not quite made. No database name begins like this. */
-const PREFIX = '.removed-'
+export const REMOVED = '.removed-'
 
 /** Remains of deleted databases. Disposing stops their removal; the next start continues it. */
 export interface Leftovers extends AsyncDisposable {
@@ -248,7 +274,7 @@ export function createLeftovers(
   let isClosed = false
   const found = existsSync(root)
     ? readdirSync(root)
-        .filter((name) => name.startsWith(PREFIX))
+        .filter((name) => name.startsWith(REMOVED))
         .toSorted()
     : []
   const removing = removeFound()
@@ -262,7 +288,7 @@ export function createLeftovers(
 
   return {
     async discard(folder) {
-      const leftover = join(root, `${PREFIX}${basename(folder)}-${randomToken(6)}`)
+      const leftover = join(root, `${REMOVED}${basename(folder)}-${randomToken(6)}`)
       renameSync(folder, leftover)
       moved()
       await removeFolder(leftover)

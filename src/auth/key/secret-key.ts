@@ -67,4 +67,14 @@ async function createKey(path: string, isDurable: boolean): Promise<void> {
   if (isDurable) await syncPath(join(path, '..'))
 }
 
+/** In hex; it is equal for equal keys, and tells nothing else of them. */
+export function keyProof(key: Uint8Array): string {
+  return new Bun.CryptoHasher('sha256', key).update('satchel-backup').digest('hex')
+}
+
+/** The file of a key. */
+export function keyFile(key: Uint8Array): Uint8Array {
+  return Buffer.from(`${Buffer.from(key).toString('base64url')}\n`)
+}
+
 const KEY_BYTES = 32

@@ -43,7 +43,7 @@ export function createDiskBlobs(
   let isClosed = false
   let open = 0
 
-  const pathOf = (file: string) => join(folder, requireFileName(file))
+  const pathOf = (file: string) => contentFile(folder, file)
 
   function prepare(): Promise<void> {
     prepared ??= onDisk(() => createFolders(folder, incoming, isDurable)).catch(
@@ -161,6 +161,11 @@ export function createDiskBlobs(
       await Promise.all(arriving.values())
     },
   }
+}
+
+/** The path of a file of the store in this folder. */
+export function contentFile(folder: string, name: string): string {
+  return join(folder, requireFileName(name))
 }
 
 const INCOMING = 'incoming'

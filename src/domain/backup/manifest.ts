@@ -1,4 +1,5 @@
-import { SatchelError } from '../value/error'
+import { isDatabaseName } from '../value/database-name'
+import { quoted, SatchelError } from '../value/error'
 import { isRecord } from '../value/value'
 import type { CopyFacts } from '../store/copy'
 import type { KeyFacts } from './frames'
@@ -73,7 +74,11 @@ export function readManifest(text: string): { readonly manifest: Manifest; reado
       `The backup was made by a newer version of Satchel (${JSON.stringify(manifest['version'])}): use that version or a newer one`,
     )
   }
-  return { manifest: manifest as unknown as Manifest, hash }
+  const known = manifest as unknown as Manifest
+  // They become names of folders.
+  const foreign = known.databases.find(({ name }) => !isDatabaseName(name))
+  if (foreign === undefined) return { manifest: known, hash }
+  throw new SatchelError('DAMAGED', `${MANIFEST} names a database ${quoted(foreign.name)}`)
 }
 
 function textOf(hash: string, body: string): string {

@@ -25,6 +25,11 @@ export interface Engine extends AsyncDisposable {
   secretKey(database: Database): Promise<Uint8Array>
   /** False when one key from the settings seals the secrets of all databases. */
   readonly hasKeyFiles: boolean
+  /**
+   * Makes a database of the parts of a backup (`domain/backup/frames`), with an identity of its own where this store has
+   * the original. Throws `CONFLICT` when the name is taken, and leaves nothing when it fails.
+   */
+  restore(name: string, frames: AsyncIterable<Uint8Array>, revokesLogins: boolean): Promise<void>
   /** The file of the server, which belongs to no database, as of now. */
   serverFile(): Uint8Array
 }
