@@ -86,7 +86,7 @@ export function createFanOut(parts: FanOutParts): FanOut {
     let count = 0
     for (const session of due) {
       due.delete(session)
-      // Its changes were read before, and were too many for a message.
+      // The changes of a postponed session were read before, and were too many for a message.
       if (postponed.has(session) && !session.isDoubted && parts.isCrowded()) continue
       postponed.delete(session)
       try {

@@ -55,15 +55,15 @@ const MESSAGE: ChunkSize = { rows: 5_000, bytes: 1024 * 1024 }
 /** The characters of a message in which values of `Y.Doc` properties are looked for. */
 const MAX_SEARCHED = 64 * 1024
 
-/** How many characters of encoded changes are kept: those of the newest ranges are asked for again. */
-const KEPT = 4 * MESSAGE.bytes
+/** Encoded changes are kept up to so many characters: the newest ranges are asked for again. */
+const MAX_KEPT_CHARACTERS = 4 * MESSAGE.bytes
 /** Characters of messages: an import makes megabytes of them a second when many sockets are open. */
-const COLLECT_AFTER = 12 * 1024 * 1024
+const COLLECT_AFTER_CHARACTERS = 12 * 1024 * 1024
 
 const NOTHING = { parts: [], text: '' }
 
 export function createFeed(): Feed {
-  const collect = createCollector(COLLECT_AFTER)
+  const collect = createCollector(COLLECT_AFTER_CHARACTERS)
   const fragments = createFragments()
   let touches = createTouches(0)
   let isKnown = false
@@ -173,7 +173,7 @@ function createFragments() {
 
   function keep(name: string, fragment: Fragment | undefined): Fragment | undefined {
     size += 100 + sizeOf(fragment?.parts ?? [])
-    if (size > KEPT) clear()
+    if (size > MAX_KEPT_CHARACTERS) clear()
     kept.set(name, fragment)
     return fragment
   }

@@ -52,7 +52,7 @@ export interface Answered {
   readonly inviteRealms: readonly string[]
   /** The tables that the client declares and marks for sync. */
   readonly tables: ReadonlySet<string>
-  /** Its `Y.Doc` properties (`textsDeclared`). */
+  /** The `Y.Doc` properties of the client (`textsDeclared`). */
   readonly texts: string
 }
 

@@ -30,7 +30,7 @@ export type Delivery =
   | 'answered'
   | 'not-a-member'
   | 'token-expired'
-  /** Its page may not use the database any more, or the database is gone. */
+  /** The page may not use the database any more, or the database is gone. */
   | 'refused'
 
 /** Hears the fate of commits at the sockets of one database. Its methods must not throw. */

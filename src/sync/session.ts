@@ -276,7 +276,7 @@ export class Session implements SocketOwner, Reader, LiveSession {
     }
     this.#see(sight)
     if (before.hash === sight.hash) {
-      // The same id is another realm now: the client has to fetch it anew.
+      // A realm of the same id is another one now: the client has to fetch it anew.
       if (lostSome(before, sight)) this.#copy.lostRealm()
       return
     }
@@ -348,7 +348,7 @@ export class Session implements SocketOwner, Reader, LiveSession {
     return sent !== 0
   }
 
-  /** It is the client's turn, unless the message was dropped. */
+  /** The client has its turn, unless the message was dropped. */
   #handOver(wasSent: boolean): void {
     if (!this.#isOver) this.#phase = wasSent ? 'working' : 'waiting'
   }

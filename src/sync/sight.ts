@@ -5,9 +5,9 @@ import type { Visibility } from '../domain/sync/visible'
 
 /** The realms that the user of a session sees now. */
 export interface Sight {
-  /** Those whose content it sees. */
+  /** Realms whose content the user sees. */
   readonly realms: readonly RealmRef[]
-  /** Those that it is invited to. */
+  /** Realms that the user is invited to. */
   readonly invited: readonly RealmRef[]
   /** `realmSetHash` of both; empty before the first look. */
   readonly hash: string
@@ -30,7 +30,7 @@ export function sightOf(visibility: Visibility): Sight {
 }
 
 /** More changed realms than this are told in one message. */
-const MOST_NOTICES = 8
+const MAX_NOTICES = 8
 
 /** True when a realm of the same id took the place of one. */
 export function lostSome(before: Sight, now: Sight): boolean {
@@ -56,7 +56,7 @@ export function noticesOf(tx: ReadTx, before: Sight, now: Sight): readonly strin
     ...accepted.map((ref) => ({ type: 'realm-accepted', ref })),
     ...removed.map((ref) => ({ type: 'realm-removed', ref })),
   ]
-  if (notices.length === 0 || notices.length > MOST_NOTICES) return undefined
+  if (notices.length === 0 || notices.length > MAX_NOTICES) return undefined
   const texts: string[] = []
   for (const { type, ref } of notices) {
     const realm = tx.realms.findByRef(ref)

@@ -19,7 +19,7 @@ export interface Range {
 }
 
 /** How many changes are kept. */
-const KEPT = 100_000
+const MAX_CHANGES = 100_000
 
 /** `since`: the revision from which on commits are noted. */
 export function createTouches(since: number): Touches {
@@ -37,7 +37,7 @@ export function createTouches(since: number): Touches {
           count += 1
         }
       }
-      if (count <= KEPT) return
+      if (count <= MAX_CHANGES) return
       byRealm.clear()
       count = 0
       known = revision

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { LONGEST_INLINE_BYTES } from '../../src/domain/sync/inline'
+import { MAX_INLINE_BYTES } from '../../src/domain/sync/inline'
 import { type BlobCaller, filesOf, setupBlobs } from './blob-setup'
 import { ALICE, BOB } from './setup'
 
@@ -74,7 +74,7 @@ describe('a client that speaks version 2 gets', () => {
   test('the reference where its value is too long', async () => {
     await using server = await setupBlobs()
     const alice = await server.blobs(ALICE)
-    const size = LONGEST_INLINE_BYTES + 1
+    const size = MAX_INLINE_BYTES + 1
     const photo = { _bt: 'Blob', ref: await alice.bring('a', new Uint8Array(size)), size }
     await alice.post('/my/plain', { id: 'p', photo })
     expect(await synced(alice, 2)).toMatchObject({ photo })

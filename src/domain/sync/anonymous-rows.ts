@@ -44,8 +44,8 @@ interface UploadedRow {
 /** Rows that are read together. */
 const UNIT_ROWS = 1_000
 /** Rows that one unit stores, and those of built-in tables among them: other writers wait for it. */
-const MOST_ROWS = 250
-const MOST_RULED = 100
+const UNIT_MAX_ROWS = 250
+const UNIT_MAX_RULED_ROWS = 100
 /** Rows that are looked up and stored at once. */
 const BATCH_ROWS = 50
 /**
@@ -54,7 +54,7 @@ const BATCH_ROWS = 50
  */
 const REALMS_PER_ROW = 50
 /** Realms come before those who are in them, and these before the rest. */
-const FIRST: readonly string[] = ['realms', 'members', 'roles']
+const TABLES_FIRST: readonly string[] = ['realms', 'members', 'roles']
 /** The owner of rows that were written before any login. */
 const UNAUTHORIZED = 'unauthorized'
 
@@ -169,8 +169,8 @@ function* rowsOf(
   subject: string,
 ): Generator<UploadedRow, undefined> {
   const of = (name: string) => operations.filter(({ table }) => table.name === name)
-  const rest = operations.filter(({ table }) => !FIRST.includes(table.name))
-  for (const { operation, table } of [...FIRST.flatMap(of), ...rest]) {
+  const rest = operations.filter(({ table }) => !TABLES_FIRST.includes(table.name))
+  for (const { operation, table } of [...TABLES_FIRST.flatMap(of), ...rest]) {
     const { action } = operation
     if (action.type !== 'upsert' && action.type !== 'insert') continue
     for (const [position, wireKey] of operation.keys.entries()) {
@@ -205,7 +205,10 @@ async function uploadSome(
   const rights: Rights = { access: undefined, least: 0 }
   let done = 0
   let ruled = 0
-  while (done < rows.length && (done < rights.least || (done < MOST_ROWS && ruled < MOST_RULED))) {
+  while (
+    done < rows.length &&
+    (done < rights.least || (done < UNIT_MAX_ROWS && ruled < UNIT_MAX_RULED_ROWS))
+  ) {
     const batch = rows.slice(done, done + BATCH_ROWS)
     const refused = await step((tx) => uploadBatch(tx, push, batch, { part, rights }))
     for (const { row, refusal } of refused) {

@@ -57,7 +57,7 @@ export interface Plan {
   readonly formerRealms: ReadonlySet<RealmRef>
   /** The tables that the client syncs, by name. */
   readonly tables: ReadonlyMap<string, Table>
-  /** Those that the client gets whole. */
+  /** The tables that the client gets whole. */
   readonly newTables: ReadonlySet<string>
   /** The values that are left out of its rows; undefined for none. */
   readonly text: TextProperties | undefined

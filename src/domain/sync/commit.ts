@@ -19,7 +19,7 @@ import { noteRow } from './refused'
 import { replay } from './replay'
 
 /** Rows that are judged and written before others may get a turn. */
-const BATCH = 100
+const TURN_ROWS = 100
 
 /**
  * Judges and writes the rows of a transaction whose operations have been applied (§1 of live sync):
@@ -38,7 +38,7 @@ export function* commitRows(run: Execution, ends?: () => Work): Work {
   // Later rows find their realm, and the rights in it.
   for (const [at, row] of realms.filter(isPut).entries()) {
     const placement = putRuled(run, row)
-    if (at % RULED === RULED - 1) yield
+    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
     if (placement === undefined) continue
     const { realm, owner } = placement
     if (owner !== null) run.owned.push({ realm, owner })
@@ -46,24 +46,24 @@ export function* commitRows(run: Execution, ends?: () => Work): Work {
   const others = builtIn.filter(({ table }) => table.name !== 'realms')
   for (const [at, row] of others.filter(isPut).entries()) {
     putRuled(run, row)
-    if (at % RULED === RULED - 1) yield
+    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
   }
   for (const [table, plain] of Map.groupBy(rows, ({ table: its }) => its)) {
     if (!table.builtIn) yield* writePlain(run, table, plain)
   }
   for (const [at, row] of [...others, ...realms].filter(isRemoval).entries()) {
     removeRuled(run, row)
-    if (at % RULED === RULED - 1) yield
+    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
   }
   if (ends !== undefined) yield* ends()
   for (const [at, { row, check }] of checks.toReversed().entries()) {
     named(row, () => check(run.tx))
-    if (at % RULED === RULED - 1) yield
+    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
   }
 }
 
 /** Rows of built-in tables that are judged and written before others may get a turn. */
-const RULED = 20
+const TURN_RULED_ROWS = 20
 
 function isPut({ state }: Row): boolean {
   return state.kind === 'row'
@@ -76,7 +76,7 @@ function isRemoval({ state, before }: Row): boolean {
 /** Gives the owner of each realm a row of `members` in it unless there is one. */
 export function* addOwnerRows(run: Execution, owned: readonly OwnedRealm[]): Work {
   for (const [at, { realm, owner }] of owned.entries()) {
-    if (at % RULED === RULED - 1) yield
+    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
     if (run.tx.realms.findByRef(realm.ref) === undefined) continue
     const table = run.tx.tables.find('realms')
     if (table === undefined) throw new Error('the table realms is missing')
@@ -99,7 +99,7 @@ interface Check {
 function* guards(run: Execution, rows: readonly Row[]): Work<Check[]> {
   const checks: Check[] = []
   for (const [at, row] of rows.entries()) {
-    if (at % RULED === RULED - 1) yield
+    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
     const realm = row.before?.realm ?? namedRealm(run, row)
     const writing = writingOf(run, row.table)
     const rules = rulesOf(writing.rulesByTable, row.table)
@@ -167,9 +167,9 @@ export function* writePlain(
   rows: readonly Row[],
   refused?: (row: Row, refusal: SatchelError) => void,
 ): Work {
-  for (let from = 0; from < rows.length; from += BATCH) {
+  for (let from = 0; from < rows.length; from += TURN_ROWS) {
     if (from > 0) yield
-    writeBatch(run, table, rows.slice(from, from + BATCH), refused)
+    writeBatch(run, table, rows.slice(from, from + TURN_ROWS), refused)
   }
 }
 
@@ -206,10 +206,11 @@ function writeBatch(
 
 /** Judges rows of an ordinary table as `writePlain` does. Throws the refusal of the first that may not be written. */
 export function* judgePlain(run: Execution, table: Table, rows: readonly Row[]): Work {
-  for (let from = 0; from < rows.length; from += BATCH) {
+  for (let from = 0; from < rows.length; from += TURN_ROWS) {
     if (from > 0) yield
     const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
-    for (const row of rows.slice(from, from + BATCH)) named(row, () => judgeRow(run, row, writing))
+    for (const row of rows.slice(from, from + TURN_ROWS))
+      named(row, () => judgeRow(run, row, writing))
   }
 }
 

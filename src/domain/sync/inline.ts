@@ -21,15 +21,15 @@ export interface InlineSource {
 }
 
 /** Longer values stay references, bytes: the client parses its whole answer at once. */
-export const LONGEST_INLINE_BYTES = 16 * 1024 * 1024
+export const MAX_INLINE_BYTES = 16 * 1024 * 1024
 
 /** Blobs that one read looks up. */
-const BATCH = 200
+const BLOBS_PER_READ = 200
 
 /**
  * The entries of an answer (JSON, joined by commas) for a client that does not know BlobRefs, in pieces:
  * bytes, texts and Blobs stand where their references are (protocol.md Appendix C.27). A reference stays when
- * its blob is longer than `LONGEST_INLINE_BYTES`, damaged, or none that the actor may read. One value at a time
+ * its blob is longer than `MAX_INLINE_BYTES`, damaged, or none that the actor may read. One value at a time
  * is in memory, and of that one chunk.
  */
 export async function* inlined(entries: string, source: InlineSource): AsyncGenerator<string> {
@@ -99,7 +99,7 @@ async function* valueOf(
   yield isBlob ? `","type":${JSON.stringify(typeof type === 'string' ? type : blob.type)}}` : '"}'
 }
 
-/** The same bytes in chunks of which each but the last is a multiple of three: their texts in base64 can be joined. */
+/** `bytes` in chunks of which each but the last is a multiple of three: their texts in base64 can be joined. */
 async function* inTriples(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0)
   for await (const chunk of bytes) {
@@ -119,14 +119,14 @@ async function findBlobs(
   const refs = new Set(entries.flatMap((entry) => refsIn(entry).map(({ ref }) => ref)))
   const blobs = new Map<string, StoredBlob>()
   const all = [...refs]
-  for (let start = 0; start < all.length; start += BATCH) {
+  for (let start = 0; start < all.length; start += BLOBS_PER_READ) {
     await database.read((tx) => {
       requireStanding(tx, actor)
       const access = accessOf(tx, actor)
-      for (const ref of all.slice(start, start + BATCH)) {
+      for (const ref of all.slice(start, start + BLOBS_PER_READ)) {
         const id = parseRef(ref)
         const blob = id === undefined ? undefined : findSharedBlob(tx, access, id)
-        if (blob !== undefined && blob.size <= LONGEST_INLINE_BYTES) blobs.set(ref, blob)
+        if (blob !== undefined && blob.size <= MAX_INLINE_BYTES) blobs.set(ref, blob)
       }
     })
   }

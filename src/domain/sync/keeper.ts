@@ -24,10 +24,10 @@ export interface HistoryKeeperParts {
  * How long deletions, operations with criteria, lost rows of members and clients are remembered, ms: a client
  * that was away for longer gets everything anew (§3 of live sync).
  */
-export const RETENTION = 180 * DAY
+export const RETENTION_MS = 180 * DAY
 
 /** Removed in one unit. */
-const BATCH = 1_000
+const UNIT_RECORDS = 1_000
 
 /** Works while its database is open and this process has the duty `history`. */
 export function createHistoryKeeper(parts: HistoryKeeperParts): HistoryKeeper {
@@ -37,9 +37,9 @@ export function createHistoryKeeper(parts: HistoryKeeperParts): HistoryKeeper {
   const duty = database.duty('history', () => undefined)
 
   async function forgetOld(): Promise<void> {
-    const before = clock.now() - RETENTION
-    await repeat((tx) => tx.prune('history', before, BATCH))
-    await repeat((tx) => tx.prune('syncClients', before, BATCH))
+    const before = clock.now() - RETENTION_MS
+    await repeat((tx) => tx.prune('history', before, UNIT_RECORDS))
+    await repeat((tx) => tx.prune('syncClients', before, UNIT_RECORDS))
   }
 
   function forget(): Promise<void> {

@@ -34,8 +34,9 @@ const STEPS_TO_APPLY = 150
 export function stepsToApply({ kept }: KeptOperation): number {
   return STEPS_TO_APPLY + Math.ceil((kept.change?.length ?? 0) / 100)
 }
+
 /** Kept operations that are read for one place and base at the most: the newest of them. */
-const MOST_READ = 5_000
+const MAX_OPERATIONS = 5_000
 
 export function createReplays(): Replays {
   return { known: new Map(), steps: FIXED_LIMITS.replaySteps.most }
@@ -74,7 +75,7 @@ export function keptOperations(
   if (found !== undefined) return found
   const isShared = realm !== undefined && id.startsWith('rlm')
   const authors = isShared ? { realm } : { subject: realm === undefined ? subject : id }
-  const since = criteriaOps.list(table.number, authors, base, MOST_READ)
+  const since = criteriaOps.list(table.number, authors, base, MAX_OPERATIONS)
   replays.steps -= since.length * STEPS_TO_READ
   const operations = since.map((kept) => ({
     kept,

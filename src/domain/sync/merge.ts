@@ -91,7 +91,7 @@ export function mergeWhole(
   }
   const { object, stamps } = state
   const rival = rivalOf(origin)
-  // It makes the row, without knowing that of another client.
+  // The client makes the row, without knowing that of another client.
   const isCreation = !rival.isSeen(stamps.rest) && origin.row?.unknown?.has(MADE) !== true
   if (isCreation) noteUnknown(origin, MADE, true)
   let isAsSent = true

@@ -23,7 +23,7 @@ export interface Row {
   state: RowState
   /** What the client of the request does not know of it. */
   unknown?: Unknown | undefined
-  /** Its values are those of the request, which may be executed again: copied before they change. */
+  /** The values are those of the request, which may be executed again: copied before they change. */
   isShared: boolean
   /** Something was applied to it. */
   isTouched: boolean
@@ -46,10 +46,10 @@ interface InUnit {
 }
 
 /** Keys that are looked up at once, and first, or where objects are large. */
-const BATCH = 250
-const FEW = 10
+const KEYS_PER_READ = 250
+const KEYS_PER_FIRST_READ = 10
 /** The size from which an object is large, in characters. */
-const LARGE = 64 * 1024
+const LARGE_CHARACTERS = 64 * 1024
 
 /** `access`: what the actor could see before the transaction. */
 export function createOverlay(access: Access): Overlay {
@@ -85,8 +85,8 @@ export function createOverlay(access: Access): Overlay {
       const missing = [...new Set(keys)].filter((key) => !rows.has(key))
       for (let start = 0; start < missing.length;) {
         if (start > 0) yield
-        const isLarge = loaded === 0 || characters > loaded * LARGE
-        const batch = missing.slice(start, start + (isLarge ? FEW : BATCH))
+        const isLarge = loaded === 0 || characters > loaded * LARGE_CHARACTERS
+        const batch = missing.slice(start, start + (isLarge ? KEYS_PER_FIRST_READ : KEYS_PER_READ))
         start += batch.length
         const found = run.tx.objects.findMany(table, batch)
         for (const key of batch) rows.set(key, rowOf(run.tx, table, key, found.get(key)))

@@ -32,17 +32,17 @@ export interface AnswerPart {
 /** What the client has when it has received an answer. */
 export interface AnswerEnd {
   readonly revision: number
-  /** The same as it is sent. */
+  /** `revision` as the answer sends it. */
   readonly serverRevision: string
   /** Realms are left out so that the client drops its copies of them and fetches them whole. */
   readonly realms: readonly string[]
   readonly inviteRealms: readonly string[]
 }
 
-/** An answer that is whole after one read of this size is made at once, however many there are. */
-const TINY: ChunkSize = { rows: 50, bytes: 32 * 1024 }
-/** An answer that is not whole after one read of this size takes several parts. */
-const SHORT: ChunkSize = { rows: 300, bytes: 64 * 1024 }
+/** Answers that fit one read do not queue. */
+const UNQUEUED_CHUNK: ChunkSize = { rows: 50, bytes: 32 * 1024 }
+/** Answers that do not fit one read of this size take several parts. */
+const FIRST_CHUNK: ChunkSize = { rows: 300, bytes: 64 * 1024 }
 
 /**
  * The answer to a request of sync as JSON, part by part (protocol.md §4.3): everything that changed
@@ -52,11 +52,11 @@ const SHORT: ChunkSize = { rows: 300, bytes: 64 * 1024 }
  * Throws as `requireStanding`, which each read asks again.
  */
 export async function* answerSync(database: Database, pull: Pull): AsyncGenerator<AnswerPart> {
-  let { plan, closing } = await database.read((tx) => beginShort(tx, pull, TINY))
+  let { plan, closing } = await database.read((tx) => beginShort(tx, pull, UNQUEUED_CHUNK))
   const isFresh = plan.fresh.size > 0 || plan.newTables.size > 0
   if (closing === undefined) await sharedTurn()
   if (closing === undefined && !isFresh) {
-    ;({ plan, closing } = await database.read((tx) => beginShort(tx, pull, SHORT)))
+    ;({ plan, closing } = await database.read((tx) => beginShort(tx, pull, FIRST_CHUNK)))
   }
   if (closing !== undefined) {
     const entries = sentTo(plan, closing.entries)
@@ -66,7 +66,7 @@ export async function* answerSync(database: Database, pull: Pull): AsyncGenerato
     }
   }
   if (isFresh) {
-    for await (const part of partsOf(database, { ...plan, chunk: SHORT })) {
+    for await (const part of partsOf(database, { ...plan, chunk: FIRST_CHUNK })) {
       if (part.end === undefined) break
       yield part
       return

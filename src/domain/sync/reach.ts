@@ -9,14 +9,14 @@ import type { ClientTransaction } from './request'
 import { isOneOperation } from './row-steps'
 import type { Large } from './steps'
 
-/** Rows of one operation that are changed in one unit; with more it goes in steps. */
-const AT_ONCE = 5_000
-/** The same in tables that have rules: realms, members and roles. */
-const RULED_AT_ONCE = 1_000
+/** Rows that one operation changes in one unit; with more it goes in steps. */
+const UNIT_ROWS = 5_000
+/** Rows of realms, members and roles that one operation changes in one unit; with more it goes in steps. */
+const UNIT_RULED_ROWS = 1_000
 /** The way to execute a transaction, by the rows that it names and that its criteria reach. */
 export interface Reach {
   readonly candidates?: Candidates | undefined
-  /** Its rows are judged before its unit, which then only writes them. */
+  /** The rows are judged before the unit, which then only writes them. */
   readonly isPrepared?: boolean
   /** Present when it is executed in steps. */
   readonly large?: Large
@@ -32,7 +32,7 @@ export async function reachOf(
   const { actor, rulesByTable, signal } = push
   const reaches = hasCriteria(transaction)
   const named = keysOf(transaction)
-  if (transaction.refusal !== undefined || (!reaches && named <= RULED_AT_ONCE)) return {}
+  if (transaction.refusal !== undefined || (!reaches && named <= UNIT_RULED_ROWS)) return {}
   const applied = await database.read((tx) => tx.applied.find(actor.subject, transaction.txid))
   if (applied?.steps === null) return {}
   const isBegun = applied !== undefined
@@ -46,7 +46,7 @@ export async function reachOf(
   if (isOneOperation(transaction)) {
     const isRuled = rulesByTable.has(transaction.operations[0]!.table)
     const reached = candidates?.keysByCriteria.values().next().value?.length ?? 0
-    const isMany = Math.max(named, reached) > (isRuled ? RULED_AT_ONCE : AT_ONCE)
+    const isMany = Math.max(named, reached) > (isRuled ? UNIT_RULED_ROWS : UNIT_ROWS)
     return isMany ? { large: { ...large, candidates } } : { candidates }
   }
   const [rows, ruled] = rowsOf(push, transaction, candidates)

@@ -19,9 +19,9 @@ export interface RefusedRows {
 }
 
 /** A request may have hundreds of thousands of rows: so many are logged. */
-const MOST_LOGGED = 100
+const MAX_LOGGED_ROWS = 100
 /** Malformed keys have any length. */
-const LONGEST = 200
+const MAX_LOGGED_CHARACTERS = 200
 
 /** A row that is being judged. */
 export interface JudgedRow {
@@ -41,7 +41,7 @@ export function createRefusedRows(): RefusedRows {
 }
 
 export function appendRefused(rows: RefusedRows, { first, count }: RefusedRows): void {
-  rows.first.push(...first.slice(0, MOST_LOGGED - rows.first.length))
+  rows.first.push(...first.slice(0, MAX_LOGGED_ROWS - rows.first.length))
   rows.count += count
 }
 
@@ -52,16 +52,16 @@ export function addRefused(
   refusal: SatchelError,
 ): void {
   rows.count += 1
-  if (rows.first.length >= MOST_LOGGED) return
+  if (rows.first.length >= MAX_LOGGED_ROWS) return
   const row = rowsByRefusal.get(refusal)
   const table = row?.table.name ?? operations[0]?.table ?? ''
   const key = row?.key ?? operations[0]?.keys[0]
   const { code, reason: rule } = refusal
   rows.first.push({
     txid,
-    table: table.slice(0, LONGEST),
-    key: key?.slice(0, LONGEST),
+    table: table.slice(0, MAX_LOGGED_CHARACTERS),
+    key: key?.slice(0, MAX_LOGGED_CHARACTERS),
     code,
-    rule: rule?.slice(0, LONGEST),
+    rule: rule?.slice(0, MAX_LOGGED_CHARACTERS),
   })
 }

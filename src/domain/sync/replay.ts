@@ -52,7 +52,7 @@ function applyAll(
     replays.steps -= 1
     const { criteria } = operation
     if (!satisfies(criteria, row.state.object, key, multiOf)) continue
-    // Those of its own client have met the row as it was sent.
+    // The operations of the row's own client have met the row as it was sent.
     const isOwn = operation.kept.client === run.push.client.number
     if (isOwn && (!isChanged || satisfies(criteria, sent, key, multiOf))) continue
     const wasThere = earlier !== undefined && satisfies(criteria, earlier, key, multiOf)
@@ -79,7 +79,7 @@ function isAfter(one: OperationPlace, other: OperationPlace): boolean {
   )
 }
 
-/** Its own client made the row after it. */
+/** The client of the operation made the row later. */
 function isOlder({ kept }: KeptOperation, { rest: [time, , client] }: Stamps): boolean {
   return client === kept.client && time > kept.ts
 }

@@ -111,7 +111,7 @@ export function letGo(transactions: readonly ClientTransaction[]): void {
 /** Criteria that are to be executed; chunks after the first only name more keys. */
 export interface Query {
   readonly criteria: Criteria
-  /** The same as the client sent it. */
+  /** `criteria` as the client sent them. */
   readonly source: unknown
   readonly isFirstChunk: boolean
 }
@@ -139,7 +139,7 @@ export function readSyncRequest(body: unknown, limits?: SpecLimits): SyncRequest
   }
 }
 
-/** The same in short steps. A value that was too large to be parsed is a `LeftOut`. */
+/** `readSyncRequest` in short steps. A value that was too large to be parsed is a `LeftOut`. */
 export function* syncRequestSteps(
   body: unknown,
   limits?: SpecLimits,

@@ -9,7 +9,7 @@ import type { SyncRequest } from './request'
  */
 export type TextProperties = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Those that the client and an administrator's schema declare in these tables; undefined for none. */
+/** The `Y.Doc` properties that the client and an administrator's schema declare in these tables; undefined for none. */
 export function textProperties(
   declared: SyncRequest['tables'],
   tables: ReadonlyMap<string, Table>,

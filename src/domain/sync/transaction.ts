@@ -86,11 +86,11 @@ export interface WrittenRows {
   /** What its client does not know of a row. */
   unknownOf(table: Table, key: string): Unknown | undefined
   noteUnknown(table: Table, key: string, places: Unknown): void
-  /** Takes over those of a part that has succeeded, and that is not used afterwards. */
+  /** Takes over what a part has noted that has succeeded, and that is not used afterwards. */
   append(part: WrittenRows): void
-  /** What this part alone has noted of that, by table number and key. */
+  /** The notes of this part alone (`noteUnknown`), by table number and key. */
   readonly unknown: ReadonlyMap<string, Unknown>
-  /** Those of this part alone, by table number and key. */
+  /** The revisions of rows that this part alone wrote, by table number and key. */
   readonly own: ReadonlyMap<number, Map<string, number>>
   /** The revisions of this part alone. */
   readonly revisions: ReadonlySet<number>

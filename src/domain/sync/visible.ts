@@ -10,7 +10,7 @@ export interface Visibility {
    * before it has its first object.
    */
   readonly realms: readonly string[]
-  /** The same realms, except a private realm without objects. */
+  /** The realms of `realms`, except a private realm without objects. */
   readonly realmRefs: ReadonlySet<RealmRef>
   /** The ids of the realms with an open or rejected invitation for the actor, sorted. */
   readonly inviteRealms: readonly string[]
