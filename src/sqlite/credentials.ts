@@ -4,7 +4,6 @@ import type { Database } from 'bun:sqlite'
 import type { Connection } from './connection'
 import { codes, invitations, refreshTokens, refreshUses } from './schema'
 import type { TxContext, WriteContext } from './context'
-import { payRows, removeRows } from './owed-rows'
 import { noteSum, readingSound, requireSound, withoutSum } from './summed'
 import type {
   CodeReader,
@@ -71,7 +70,7 @@ export function refreshTokenReader(context: TxContext): RefreshTokenReader {
   return {
     find(hash) {
       const { connection } = context
-      payRows(context, TOKENS)
+      context.unit?.owed.payRows(TOKENS)
       requireSound(connection, 'refresh_tokens', hash)
       const tokens = ormOf(connection).select(REFRESH_TOKEN).from(refreshTokens)
       return tokens.where(eq(refreshTokens.hash, hash)).get()
@@ -89,7 +88,7 @@ export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
   return {
     ...refreshTokenReader(context),
     put(token) {
-      payRows(context, TOKENS)
+      context.unit?.owed.payRows(TOKENS)
       ormOf(context.connection)
         .insert(refreshTokens)
         .values(token)
@@ -108,11 +107,8 @@ export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
             ? (['user_number', holder.user] as const)
             : (['login', holder.login] as const)
       const sql = `DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM refresh_tokens WHERE ${column} = ? LIMIT ?)`
-      removeRows(
-        context,
-        TOKENS,
-        ({ connection }, limit) => connection.prepare(sql).run(value, limit).changes,
-      )
+      const { connection, unit } = context
+      unit.owed.removeRows(TOKENS, (limit) => connection.prepare(sql).run(value, limit).changes)
     },
   }
 }

@@ -5,7 +5,6 @@ import type {
   CriteriaOperationWriter,
 } from '../domain/store/sync'
 import type { TxContext, WriteContext } from './context'
-import { payRows, removeRows } from './owed-rows'
 import type { Summed } from './soundness'
 import { damagedRow, isSound, sumOf, withoutSum } from './summed'
 
@@ -21,9 +20,9 @@ export function criteriaOperationReader(context: TxContext): CriteriaOperationRe
     newest,
     list(table, of, revision, limit) {
       if (newest() <= revision) return []
-      payRows(context, TABLE)
+      context.unit?.owed.payRows(TABLE)
       if ('subject' in of) return operationsOfUser(context, table, of.subject, revision, limit)
-      payRows(context, 'memberships')
+      context.unit?.owed.payRows('memberships')
       const span = { from: revision, to: newest() }
       return operationsOfMembers(context, table, of.realm, span, limit)
     },
@@ -101,8 +100,8 @@ function keysOfMembers(
 }
 
 /** Removes the operations of a user. */
-export function removeOperations(context: WriteContext, subject: string): void {
-  removeRows(context, TABLE, ({ connection }, limit) => {
+export function removeOperations({ connection, unit }: WriteContext, subject: string): void {
+  unit.owed.removeRows(TABLE, (limit) => {
     const key = 'subject, table_number, revision, position'
     const some = `SELECT ${key} FROM criteria_ops WHERE subject = ? LIMIT ?`
     const sql = `DELETE FROM criteria_ops WHERE (${key}) IN (${some})`
@@ -126,7 +125,7 @@ export function criteriaOperationWriter(context: WriteContext): CriteriaOperatio
   return {
     ...criteriaOperationReader(context),
     put(table, operation, at, most) {
-      payRows(context, TABLE)
+      context.unit?.owed.payRows(TABLE)
       const { connection, unit } = context
       const { client, subject, email, kind, criteria, change, ts, base } = operation
       const revision = unit.revision()

@@ -1,7 +1,8 @@
 import { fact, note } from './memo'
-import { payRows, removeRows } from './owed-rows'
 import { isSound, sumOf } from './summed'
+import type { Connection } from './connection'
 import type { TxContext, WriteContext } from './context'
+import type { Unit } from './unit'
 import type { PermissionSet } from '../domain/value/permission'
 import type { RealmRef } from '../domain/store/realms'
 import { hashSecret } from '../domain/value/secret'
@@ -14,7 +15,7 @@ import type {
 
 export function membershipReader(context: TxContext): MembershipReader {
   const list = (rest: string, ...values: readonly (string | number)[]) => {
-    payRows(context, TABLE)
+    context.unit?.owed.payRows(TABLE)
     return context.connection
       .prepare<MembershipRow>(`${SELECT} ${rest}`)
       .all(...values)
@@ -60,7 +61,7 @@ export function membershipReader(context: TxContext): MembershipReader {
     },
     nextRights(realm, accepted, after) {
       note(context, 'members', realm)
-      payRows(context, TABLE)
+      context.unit?.owed.payRows(TABLE)
       const [permissions, roles] = after === '' ? ['', ''] : (JSON.parse(after) as string[])
       const row = context.connection
         .prepare<{ permissions: string; roles: string }>(
@@ -107,7 +108,7 @@ export function membershipOfSource(
 
 /** A user may be in thousands of realms, with few different rights: each text is parsed once. */
 function acceptedOf(context: TxContext, userId: string): Rights[] {
-  payRows(context, TABLE)
+  context.unit?.owed.payRows(TABLE)
   const rows = context.connection
     .prepare(
       'SELECT realm, permissions, roles FROM memberships INDEXED BY memberships_rights_of_user WHERE user_id = ? AND accepted = 1 ORDER BY realm',
@@ -132,7 +133,7 @@ export function membershipWriter(context: WriteContext): MembershipWriter {
   return {
     ...membershipReader(context),
     put(membership) {
-      payRows(context, TABLE)
+      context.unit?.owed.payRows(TABLE)
       const { prepare } = context.connection
       const row = rowOf(membership)
       const before = prepare<MembershipRow>(SELECT_ROW).get(membership.source)
@@ -143,8 +144,10 @@ export function membershipWriter(context: WriteContext): MembershipWriter {
       }
       prepare(PUT_ROW).run(...ROW.map((name) => row[name]), context.unit.nextRevision())
     },
-    removeOfRealm: (realm) =>
-      removeRows(context, TABLE, (later, limit) => removeSome(later, realm, limit)),
+    removeOfRealm(realm) {
+      const { connection, unit } = context
+      unit.owed.removeRows(TABLE, (limit) => removeSome(connection, unit, realm, limit))
+    },
     remove(source) {
       const removed = context.connection
         .prepare<MembershipRow>(`DELETE FROM memberships WHERE source = ? RETURNING ${COLUMNS}`)
@@ -164,13 +167,13 @@ export function membershipWriter(context: WriteContext): MembershipWriter {
   }
 }
 
-function removeSome(context: WriteContext, realm: RealmRef, limit: number): number {
-  const removed = context.connection
+function removeSome(connection: Connection, unit: Unit, realm: RealmRef, limit: number): number {
+  const removed = connection
     .prepare<MembershipRow>(
       `DELETE FROM memberships WHERE source IN (SELECT source FROM memberships INDEXED BY memberships_of_realm WHERE realm = ? LIMIT ?) RETURNING ${COLUMNS}`,
     )
     .all(realm, limit)
-  touch(context, removed.map(subjectIn))
+  touch({ unit }, removed.map(subjectIn))
   return removed.length
 }
 
@@ -275,7 +278,7 @@ interface FormerRow {
 const MEMBERS = 'members:'
 
 /** Announces the users and addresses whose rights these memberships gave or give. */
-function touch({ unit }: WriteContext, rows: readonly Subject[]): void {
+function touch({ unit }: Pick<WriteContext, 'unit'>, rows: readonly Subject[]): void {
   if (rows.length === 0) return
   unit.touchSubjects(rows.flatMap((row) => subjectOf(row) ?? []))
   unit.touchPolicy([...new Set(rows.map(({ realm }) => fact('members', realm)))])

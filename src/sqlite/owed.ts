@@ -14,12 +14,15 @@ export interface Debt {
   readonly seqs: Set<number>
 }
 
-/** Rows of a table that are still to be removed. */
-export interface OwedRemoval {
+/** Rows that are still to be removed. */
+interface Removal {
   readonly table: string
-  /** Removes some of them; false when no more are left. */
-  readonly removeSome: () => boolean
+  /** Removes up to `limit` of them; how many it removed. */
+  readonly removeSome: (limit: number) => number
 }
+
+/** How many rows are removed between two turns of others. */
+const ROWS = 256
 
 /**
  * The changes of index entries that a unit has not written yet. Many are written together: in the order of
@@ -30,11 +33,38 @@ export class Owed {
   #debts: Debt[] = []
   /** About how many entries there are. */
   count = 0
-  /** In the order in which they are removed. */
-  removals: readonly OwedRemoval[] = NONE
+  #removals: readonly Removal[] = NONE
 
   get isNothing(): boolean {
-    return this.count === 0 && this.removals.length === 0
+    return this.count === 0 && this.#removals.length === 0
+  }
+
+  get hasRows(): boolean {
+    return this.#removals.length > 0
+  }
+
+  /**
+   * Removes rows of a table, however many: some now, and the others before their table is used again or the unit
+   * ends, with turns for others between. The transaction of the caller may be over then.
+   */
+  removeRows(table: string, removeSome: Removal['removeSome']): void {
+    this.payRows(table)
+    if (removeSome(ROWS) === ROWS) this.#removals = [...this.#removals, { table, removeSome }]
+  }
+
+  /** Removes the rows of a table, or of all. Called before they are read or written. */
+  payRows(table?: string): void {
+    if (this.#removals.length === 0) return
+    for (const _ of this.payingRows(table));
+  }
+
+  /** The same in slices. */
+  *payingRows(table?: string): Generator<void> {
+    for (const removal of this.#removals) {
+      if (table !== undefined && removal.table !== table) continue
+      while (removal.removeSome(ROWS) === ROWS) yield
+      this.#removals = this.#removals.filter((other) => other !== removal)
+    }
   }
 
   remove(rows: readonly RowEntries[], count: number): void {
@@ -65,7 +95,7 @@ export class Owed {
   forget(): void {
     this.#debts = []
     this.count = 0
-    this.removals = NONE
+    this.#removals = NONE
   }
 
   #last(): Debt {

@@ -1,7 +1,6 @@
 import type { Connection } from './connection'
 import type { WriteContext } from './context'
 import { payEntries } from './entries'
-import { payRows } from './owed-rows'
 import { lostTransaction, type Unit } from './unit'
 
 /** A part of the transaction that is kept or undone. One of the two is called, once. */
@@ -16,7 +15,7 @@ export interface Part {
 export function beginPart(context: WriteContext): Part {
   const { connection, unit } = context
   // Undoing the part forgets what is owed.
-  payRows(context)
+  unit.owed.payRows()
   payEntries(context)
   const before = unit.mark()
   connection.prepare('SAVEPOINT part').run()

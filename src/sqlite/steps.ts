@@ -1,7 +1,6 @@
 import type { Step, WriteTx } from '../domain/store/store'
 import type { WriteContext } from './context'
 import { MOST_OWED, paying } from './entries'
-import { payingRows } from './owed-rows'
 import { beginPart } from './part'
 import { SqliteWriteTx } from './tx'
 
@@ -32,7 +31,7 @@ export function requirePlain(result: unknown): void {
 export async function pay(context: WriteContext): Promise<void> {
   const { unit } = context
   if (unit.owed.isNothing) return
-  for (const slices of [payingRows(unit), paying(context)]) {
+  for (const slices of [unit.owed.payingRows(), paying(context)]) {
     for (const _ of slices) {
       await unit.breathe()
       if (unit.ended !== undefined) throw unit.ended
@@ -60,7 +59,7 @@ export async function runSteps<T>(
       failure ??= { error }
       throw error
     }
-    if (unit.owed.count >= MOST_OWED || unit.owed.removals.length > 0) await pay(context)
+    if (unit.owed.count >= MOST_OWED || unit.owed.hasRows) await pay(context)
     await unit.breathe()
     return result
   }

@@ -11,7 +11,6 @@ import type {
 import type { TxContext, WriteContext } from './context'
 import { removeOperations } from './criteria-operations'
 import type { Summed } from './soundness'
-import { payRows, removeRows } from './owed-rows'
 import { damagedRow, isSound, noteSum, sumOf, withoutSum } from './summed'
 import { FIXED_LIMITS } from '../domain/value/fixed-limits'
 import { fact, note } from './memo'
@@ -123,8 +122,8 @@ function forgetOldest(context: WriteContext, subject: string, number: number): v
   }
 }
 
-function removeApplied(context: WriteContext, client: number): void {
-  removeRows(context, APPLIED, ({ connection }, limit) => {
+function removeApplied({ connection, unit }: WriteContext, client: number): void {
+  unit.owed.removeRows(APPLIED, (limit) => {
     const some = 'SELECT subject, txid FROM applied WHERE client = ? LIMIT ?'
     const sql = `DELETE FROM applied WHERE (subject, txid) IN (${some})`
     return connection.prepare(sql).run(client, limit).changes
@@ -176,13 +175,13 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
     noteRejection: (client) => noteRevision(context, client, 'rejected'),
     notePrivates: (client) => noteRevision(context, client, 'privates'),
     removeOfSubject(subject) {
-      const { connection } = context
+      const { connection, unit } = context
       connection.prepare('DELETE FROM sync_clients WHERE subject = ?').run(subject)
       touchClient(context)
-      removeRows(context, APPLIED, (later, limit) => {
+      unit.owed.removeRows(APPLIED, (limit) => {
         const some = 'SELECT txid FROM applied WHERE subject = ?1 LIMIT ?2'
         const sql = `DELETE FROM applied WHERE subject = ?1 AND txid IN (${some})`
-        return later.connection.prepare(sql).run(subject, limit).changes
+        return connection.prepare(sql).run(subject, limit).changes
       })
       removeOperations(context, subject)
     },
@@ -210,7 +209,7 @@ export function appliedReader(context: TxContext): AppliedReader {
   const { connection } = context
   return {
     find(subject, txid) {
-      payRows(context, APPLIED)
+      context.unit?.owed.payRows(APPLIED)
       const found = connection
         .prepare<Summed<AppliedRecord>>(
           'SELECT subject, txid, client, revision, at, rejection, steps, sum FROM applied WHERE subject = ? AND txid = ?',
@@ -226,7 +225,7 @@ export function appliedReader(context: TxContext): AppliedReader {
       return { client, revision, at, rejection: parsed, steps }
     },
     keysOf(subject, txid, step) {
-      payRows(context, APPLIED)
+      context.unit?.owed.payRows(APPLIED)
       const found = connection
         .prepare<Summed<{ readonly keys: string }>>(
           'SELECT subject, txid, step, keys, sum FROM step_keys WHERE subject = ? AND txid = ? AND step = ?',
@@ -243,7 +242,7 @@ export function appliedWriter(context: WriteContext): AppliedWriter {
   return {
     ...appliedReader(context),
     put(subject, txid, client, at, { rejection = null, steps = null } = {}) {
-      payRows(context, APPLIED)
+      context.unit?.owed.payRows(APPLIED)
       const { connection, unit } = context
       const refusal = rejection === null ? null : JSON.stringify(rejection)
       const revision = unit.takenRevision()
