@@ -335,7 +335,7 @@ function atAddress<F extends Fields, Output>(
 /** The addresses for tests. */
 export function testRoutes() {
   return Object.entries(testOperations).map(([name, { route, summary, input }]) => {
-    const { database: _, id, ...fields }: Fields = input
+    const { database: _, id: _id, ...fields }: Fields = input
     return { ...route, operation: name.replace('test.', ''), summary, input: schemaOf(fields) }
   })
 }
