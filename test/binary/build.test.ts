@@ -6,8 +6,15 @@ import { temporaryFolder } from '../setup'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const SOURCES = [
-  ...['src', 'migrations', 'docs', 'README.md', 'LICENSE'],
-  ...['build.ts', 'package.json', 'bun.lock', 'tsconfig.json'],
+  'src',
+  'migrations',
+  'docs',
+  'README.md',
+  'LICENSE',
+  'build.ts',
+  'package.json',
+  'bun.lock',
+  'tsconfig.json',
 ]
 
 test('the same sources give the same executable in any folder and time zone', async () => {
