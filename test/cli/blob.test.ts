@@ -32,8 +32,7 @@ async function setup(flags: Readonly<Record<string, unknown>> = {}) {
     data,
     fileWith: (content: string) => fileWith(folder, content),
     /** Puts a file there that no blob has and nobody uploads just now. */
-    stray: (digits: string) =>
-      Bun.write(join(folder, digits, `1-${digits.repeat(12)}`), 'a stray file'),
+    stray: (digits: string) => Bun.write(join(folder, digits.repeat(32)), 'a stray file'),
     files: () =>
       readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
         .length,

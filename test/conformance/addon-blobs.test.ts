@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { filesByHash } from '../blobs/files'
 import { until } from '../timing'
 import { pushSchema, satchelJson } from '../binary/setup'
 import type { Described } from './addon/described'
@@ -92,14 +92,12 @@ test('136, 137: what the server offloads, the add-on reads as if it had been inl
   })
 }, 60_000)
 
-/** How many contents lie in the folder of the database. */
-/** The add-on may upload a value twice; the bytes of one of them are removed a moment later. */
+/** So many contents are stored. */
 function untilBlobs(served: Served, expected: number): Promise<void> {
   return until(async () => (await blobsOf(served)).blobs === expected)
 }
 
 async function blobsOf({ surroundings }: Served): Promise<{ readonly blobs: number }> {
   const folder = join(surroundings.cwd, 'data/databases/main/blobs')
-  const shelves = existsSync(folder) ? readdirSync(folder).filter((name) => name.length === 2) : []
-  return { blobs: shelves.flatMap((shelf) => readdirSync(join(folder, shelf))).length }
+  return { blobs: filesByHash(folder).size }
 }
