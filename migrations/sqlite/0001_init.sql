@@ -1,5 +1,6 @@
--- The shape of a database file. The meaning of every table: design.md §3. A `sum` is the checksum of its
--- row; a row that is written by hand is damaged until satchel verify --accept.
+-- The shape of a database file. The meaning of every table: design.md §3. Where a flipped bit would give rights, show
+-- wrong data or lose a write, `sum` is the checksum of the row: one that is written by hand is damaged until
+-- satchel verify --accept.
 
 CREATE TABLE database (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -15,9 +16,7 @@ CREATE TABLE database (
   -- The latest time that expiry was judged by, ms: expired stays expired when the clock goes back.
   latest_time INTEGER NOT NULL,
   -- The revisions before and after the last commit, as fixed text: it tells which log belongs to the file.
-  step TEXT NOT NULL,
-  -- Of the columns that a commit of objects leaves as they are.
-  sum INTEGER NOT NULL DEFAULT 0
+  step TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE tables (
@@ -31,9 +30,7 @@ CREATE TABLE tables (
   hidden INTEGER NOT NULL,
   -- An upper bound of the size of its values, in bytes.
   largest INTEGER NOT NULL DEFAULT 0,
-  built_in INTEGER NOT NULL,
-  -- Of all columns but the bound.
-  sum INTEGER NOT NULL DEFAULT 0
+  built_in INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE indexes (
@@ -63,8 +60,6 @@ CREATE TABLE realm_ids (
   born INTEGER NOT NULL,
   -- The newest revision that touched it, apart from the moves that are still in realm_moves.
   head INTEGER NOT NULL,
-  -- Of the head.
-  head_sum INTEGER NOT NULL DEFAULT 0,
   -- Of all columns but the head.
   sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -73,8 +68,7 @@ CREATE TABLE realm_ids (
 CREATE TABLE realm_moves (
   number INTEGER PRIMARY KEY,
   revision INTEGER NOT NULL,
-  realms TEXT NOT NULL,
-  sum INTEGER NOT NULL DEFAULT 0
+  realms TEXT NOT NULL
 ) STRICT;
 
 CREATE INDEX realm_ids_by_id ON realm_ids (id);
@@ -91,7 +85,6 @@ CREATE TABLE tombstones (
   client INTEGER,
   -- The revision at which the object had come into being, or into the realm.
   entered INTEGER NOT NULL,
-  sum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (table_number, key, realm)
 ) STRICT, WITHOUT ROWID;
 
@@ -101,8 +94,7 @@ CREATE INDEX tombstones_by_time ON tombstones (at);
 -- Each process that gives out revisions, with the revision it began after.
 CREATE TABLE runs (
   run TEXT PRIMARY KEY,
-  first INTEGER NOT NULL,
-  sum INTEGER NOT NULL DEFAULT 0
+  first INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Local databases of users that sync (protocol.md §4.2).
@@ -120,8 +112,7 @@ CREATE TABLE sync_clients (
   rejected INTEGER NOT NULL,
   -- A revision after its latest answer with private rows as new ones.
   privates INTEGER NOT NULL,
-  seen INTEGER NOT NULL,
-  sum INTEGER NOT NULL DEFAULT 0
+  seen INTEGER NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX sync_clients_by_identity ON sync_clients (subject, identity);
@@ -178,7 +169,6 @@ CREATE TABLE criteria_ops (
   -- The revision that its client had seen; null when that is unknown.
   base INTEGER,
   at INTEGER NOT NULL,
-  sum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (subject, table_number, revision, position)
 ) STRICT, WITHOUT ROWID;
 
@@ -270,8 +260,7 @@ CREATE TABLE keys (
   public_key TEXT NOT NULL,
   sealed_private_key TEXT NOT NULL,
   created INTEGER NOT NULL,
-  retired INTEGER,
-  sum INTEGER NOT NULL DEFAULT 0
+  retired INTEGER
 ) STRICT;
 
 CREATE TABLE refresh_tokens (
@@ -315,8 +304,7 @@ CREATE TABLE codes (
   attempts INTEGER NOT NULL,
   created INTEGER NOT NULL,
   expires INTEGER NOT NULL,
-  used INTEGER,
-  sum INTEGER NOT NULL DEFAULT 0
+  used INTEGER
 ) STRICT;
 
 CREATE INDEX codes_of_subject ON codes (subject, created);
@@ -331,8 +319,7 @@ CREATE TABLE mails (
   attempts INTEGER NOT NULL,
   created INTEGER NOT NULL,
   due INTEGER NOT NULL,
-  expires INTEGER NOT NULL,
-  sum INTEGER NOT NULL DEFAULT 0
+  expires INTEGER NOT NULL
 ) STRICT;
 
 CREATE INDEX mails_by_due ON mails (due);
@@ -351,8 +338,7 @@ CREATE TABLE invitations (
   origin TEXT,
   origin_name TEXT NOT NULL,
   sent INTEGER NOT NULL,
-  expires INTEGER NOT NULL,
-  sum INTEGER NOT NULL DEFAULT 0
+  expires INTEGER NOT NULL
 ) STRICT;
 
 CREATE INDEX invitations_of_email ON invitations (email, sent);
@@ -370,8 +356,7 @@ CREATE TABLE providers (
   sealed_secret TEXT,
   scopes TEXT,
   options TEXT NOT NULL,
-  created INTEGER NOT NULL,
-  sum INTEGER NOT NULL DEFAULT 0
+  created INTEGER NOT NULL
 ) STRICT;
 
 -- OAuth states that were used: each is accepted once.
@@ -392,14 +377,12 @@ CREATE INDEX revoked_logins_by_end ON revoked_logins (expires);
 
 CREATE TABLE origins (
   id TEXT PRIMARY KEY,
-  created INTEGER NOT NULL,
-  sum INTEGER NOT NULL DEFAULT 0
+  created INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE settings (
   id TEXT PRIMARY KEY,
-  value TEXT NOT NULL,
-  sum INTEGER NOT NULL DEFAULT 0
+  value TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE jobs (
@@ -409,8 +392,7 @@ CREATE TABLE jobs (
   done INTEGER NOT NULL,
   total INTEGER,
   created INTEGER NOT NULL,
-  failure TEXT,
-  sum INTEGER NOT NULL DEFAULT 0
+  failure TEXT
 ) STRICT;
 
 -- Blobs, their uploaders and the objects that reference them (design.md §3, §5.9).

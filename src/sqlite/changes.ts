@@ -9,7 +9,6 @@ import type { RealmRef } from '../domain/store/realms'
 import type { TxContext } from './context'
 import { erasing } from './realms'
 import { checkedTimed, type Summed } from './soundness'
-import { sumOfTombstone, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
 import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 
 /**
@@ -48,11 +47,9 @@ export function changes(
     if (bytes <= 0) break
     const table = tables.get(place.table) ?? ''
     const object = place.isObject === 1 ? load(context, place, table) : null
-    const isSound = object === null ? isTraceSound(context, place) : object.isDamaged !== true
     const key = object?.key ?? String(place.row)
     const { realm, revision } = place
-    const change = { table, key, realm, revision, object }
-    found.push(isSound ? change : { ...change, isDamaged: true })
+    found.push({ table, key, realm, revision, object })
     bytes -= key.length + sizeOf(object)
   }
   const last = places[found.length - 1]
@@ -253,15 +250,6 @@ export function load(
     )
     .get(row)
   return found && checkedTimed(name, found)
-}
-
-function isTraceSound({ connection }: TxContext, { table, row, realm }: Place): boolean {
-  const found = connection
-    .prepare<TombstoneRow>(
-      `SELECT ${TOMBSTONE_COLUMNS} FROM tombstones WHERE table_number = ? AND key = ? AND realm = ?`,
-    )
-    .get(table, row, realm)
-  return found === null || sumOfTombstone(found) === found.sum
 }
 
 /** Of two places in one stream the order is that of the index: sorting keeps it. */

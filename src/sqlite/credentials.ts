@@ -4,7 +4,7 @@ import type { Database } from 'bun:sqlite'
 import type { Connection } from './connection'
 import { codes, invitations, refreshTokens, refreshUses } from './schema'
 import type { TxContext, WriteContext } from './context'
-import { noteSum, readingSound, requireSound, withoutSum } from './summed'
+import { noteSum, requireSound, withoutSum } from './summed'
 import type {
   CodeReader,
   CodeWriter,
@@ -30,26 +30,17 @@ function openOrm({ prepare }: Connection) {
 export function codeReader(context: TxContext): CodeReader {
   const { connection } = context
   return {
-    find(id) {
-      requireSound(connection, 'codes', id)
-      return ormOf(connection).select(CODE).from(codes).where(eq(codes.id, id)).get()
-    },
-    ofSubject(subject, since) {
-      const found = readingSound('codes', () =>
-        ormOf(connection)
-          .select(CODE)
-          .from(codes)
-          .where(and(eq(codes.subject, subject), gt(codes.created, since)))
-          .orderBy(desc(codes.created))
-          .all(),
-      )
-      for (const { id } of found) requireSound(connection, 'codes', id)
-      return found
-    },
+    find: (id) => ormOf(connection).select().from(codes).where(eq(codes.id, id)).get(),
+    ofSubject: (subject, since) =>
+      ormOf(connection)
+        .select()
+        .from(codes)
+        .where(and(eq(codes.subject, subject), gt(codes.created, since)))
+        .orderBy(desc(codes.created))
+        .all(),
   }
 }
 
-const CODE = withoutSum(getTableColumns(codes))
 const REFRESH_TOKEN = withoutSum(getTableColumns(refreshTokens))
 
 export function codeWriter(context: WriteContext): CodeWriter {
@@ -61,7 +52,6 @@ export function codeWriter(context: WriteContext): CodeWriter {
         .values(code)
         .onConflictDoUpdate({ target: codes.id, set: code })
         .run()
-      noteSum(context.connection, 'codes', code.id)
     },
   }
 }
@@ -115,19 +105,10 @@ export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
 
 const TOKENS = 'refresh_tokens'
 
-const INVITATION = withoutSum(getTableColumns(invitations))
-
 export function invitationReader(context: TxContext): InvitationReader {
   return {
-    find(id) {
-      const { connection } = context
-      requireSound(connection, 'invitations', id)
-      return ormOf(connection)
-        .select(INVITATION)
-        .from(invitations)
-        .where(eq(invitations.id, id))
-        .get()
-    },
+    find: (id) =>
+      ormOf(context.connection).select().from(invitations).where(eq(invitations.id, id)).get(),
     sent: (of, { after, until }, most) =>
       ormOf(context.connection)
         .select({ sent: invitations.sent })
@@ -151,7 +132,6 @@ export function invitationWriter(context: WriteContext): InvitationWriter {
     ...invitationReader(context),
     put(invitation) {
       ormOf(context.connection).insert(invitations).values(invitation).run()
-      noteSum(context.connection, 'invitations', invitation.id)
     },
   }
 }

@@ -5,13 +5,10 @@ import type {
   CriteriaOperationWriter,
 } from '../domain/store/sync'
 import type { TxContext, WriteContext } from './context'
-import type { Summed } from './soundness'
-import { damagedRow, isSound, sumOf, withoutSum } from './summed'
 
 const TABLE = 'criteria_ops'
 
-const OPERATION =
-  'subject, table_number, revision, position, client, email, kind, criteria, change, ts, base, at, sum'
+const OPERATION = 'subject, revision, position, client, email, kind, criteria, change, ts, base'
 
 export function criteriaOperationReader(context: TxContext): CriteriaOperationReader {
   const { committed, unit } = context
@@ -37,11 +34,10 @@ function operationsOfUser(
   limit: number,
 ): readonly CriteriaOperation[] {
   return connection
-    .prepare<OperationRow>(
+    .prepare<CriteriaOperation>(
       `SELECT ${OPERATION} FROM criteria_ops WHERE subject = ? AND table_number = ? AND revision > ? ORDER BY revision DESC, position DESC LIMIT ?`,
     )
     .all(subject, table, revision, limit)
-    .map(soundOperation)
     .toReversed()
 }
 
@@ -52,13 +48,13 @@ function operationsOfMembers(
   span: Span,
   limit: number,
 ): readonly CriteriaOperation[] {
-  const select = context.connection.prepare<OperationRow>(
+  const select = context.connection.prepare<CriteriaOperation>(
     `SELECT ${OPERATION} FROM criteria_ops WHERE subject = ? AND table_number = ? AND revision = ? AND position = ?`,
   )
   const found: CriteriaOperation[] = []
   for (const [subject, its, position] of keysOfMembers(context, table, realm, span, limit)) {
     const row = select.get(subject, table, its, position)
-    if (row !== null) found.push(soundOperation(row))
+    if (row !== null) found.push(row)
   }
   return found
 }
@@ -109,18 +105,6 @@ export function removeOperations({ connection, unit }: WriteContext, subject: st
   })
 }
 
-type OperationRow = Summed<CriteriaOperation> & {
-  readonly table_number: number
-  readonly at: number
-}
-
-/** Throws `DAMAGED`: without it rows that arrive would be as nobody wrote them. */
-function soundOperation(row: OperationRow): CriteriaOperation {
-  if (!isSound('criteria_ops', row)) throw damagedRow('criteria_ops')
-  const { table_number: _, at: __, ...operation } = withoutSum(row)
-  return operation
-}
-
 export function criteriaOperationWriter(context: WriteContext): CriteriaOperationWriter {
   return {
     ...criteriaOperationReader(context),
@@ -132,10 +116,9 @@ export function criteriaOperationWriter(context: WriteContext): CriteriaOperatio
       unit.operations += 1
       unit.group.newestOperation = revision
       const position = unit.operations
-      const row = { ...operation, table_number: table, revision, position, at }
       connection
         .prepare(
-          'INSERT INTO criteria_ops (subject, table_number, revision, position, client, email, kind, criteria, change, ts, base, at, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+          'INSERT INTO criteria_ops (subject, table_number, revision, position, client, email, kind, criteria, change, ts, base, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
         )
         .run(
           subject,
@@ -150,7 +133,6 @@ export function criteriaOperationWriter(context: WriteContext): CriteriaOperatio
           ts,
           base,
           at,
-          sumOf('criteria_ops', row),
         )
       connection
         .prepare(

@@ -2,7 +2,6 @@ import type { Database } from 'bun:sqlite'
 import { PUBLIC_REALM_REF } from '../domain/store/realms'
 import { randomToken } from '../domain/value/id'
 import { openFailure } from './failure'
-import { noteSumIn, sumOf } from './summed'
 import { openDatabaseFile } from './private-file'
 
 /** The rows that stay: `Store.empty`. */
@@ -35,13 +34,8 @@ export function emptyFile(file: string): void {
       db.run("UPDATE indexes SET state = 'ready'")
       db.run('UPDATE tables SET largest = 0')
       db.run('UPDATE database SET oldest_revision = revision')
-      noteSumIn(db, 'database', 1)
       db.run('DELETE FROM runs')
-      const run = randomToken(9)
-      using revision = db.prepare<{ first: number }, []>('SELECT revision AS first FROM database')
-      const { first } = revision.get() ?? { first: 0 }
-      const sum = sumOf('runs', { run, first })
-      db.run('INSERT INTO runs (run, first, sum) VALUES (?, ?, ?)', [run, first, sum])
+      db.run('INSERT INTO runs (run, first) SELECT ?, revision FROM database', [randomToken(9)])
     })()
   } catch (error) {
     throw openFailure(error, file)

@@ -9,7 +9,6 @@ import {
   loadTables,
 } from './state'
 import { ChangedFacts, Memo } from './memo'
-import { sumOf } from './summed'
 import type { Realm, RealmRef } from '../domain/store/realms'
 import type { CommitUnit } from '../domain/store/store'
 import type { Run } from '../domain/store/sync'
@@ -116,7 +115,7 @@ export function sealGroup(connection: Connection, committed: Committed, group: G
       )
   }
   if (counters.revision !== committed.counters.revision) beginRun(connection, committed, group)
-  group.logged = committed.heads.log(connection, group.units, counters.revision)
+  group.logged = committed.heads.log(connection, group.units)
   const grow = connection.prepare('UPDATE tables SET largest = ? WHERE number = ?')
   for (const [number, largest] of group.largest) grow.run(largest, number)
   if (flags.tables) {
@@ -134,10 +133,7 @@ function beginRun(connection: Connection, { run, runs, counters }: Committed, gr
   const known = group.runs ?? runs
   if (known.at(-1)?.id === run) return
   const begun = { id: run, first: counters.revision }
-  const sum = sumOf('runs', { run: begun.id, first: begun.first })
-  connection
-    .prepare('INSERT INTO runs (run, first, sum) VALUES (?, ?, ?)')
-    .run(begun.id, begun.first, sum)
+  connection.prepare('INSERT INTO runs (run, first) VALUES (?, ?)').run(begun.id, begun.first)
   group.runs = [...known, begun]
 }
 

@@ -1,7 +1,5 @@
-import type { CheckedRows } from './sum'
 import type { RealmRef } from '../domain/store/realms'
 import type { Connection } from './connection'
-import { isSound, sumOf } from './summed'
 
 /** How many realms one row of `realm_moves` has. */
 const ROW = 1_000
@@ -43,10 +41,7 @@ export class Heads {
 
   /** `revision`: the newest one of the database. */
   constructor(connection: Connection, revision: number) {
-    const rows = connection
-      .prepare<MoveRow>(`${SELECT} ORDER BY number`)
-      .all()
-      .map((row) => soundMoves(connection, row, revision))
+    const rows = connection.prepare<MoveRow>(`${SELECT} ORDER BY number`).all()
     this.#opened = revision
     this.#tombstones = revision
     this.#since = rows[0] === undefined ? revision : rows[0].revision - 1
@@ -58,18 +53,15 @@ export class Heads {
   }
 
   /** Adds the realms of a commit to the log, inside its transaction. Returns how many it then names. */
-  log(connection: Connection, units: readonly Moves[], newest: number): number {
+  log(connection: Connection, units: readonly Moves[]): number {
     const realms = [...new Set(units.flatMap((unit) => unit.realms))]
     const revision = units.at(-1)?.revision ?? 0
-    const insert = connection.prepare(
-      'INSERT INTO realm_moves (revision, realms, sum) VALUES (?, ?, ?)',
-    )
+    const insert = connection.prepare('INSERT INTO realm_moves (revision, realms) VALUES (?, ?)')
     for (let start = 0; start < realms.length; start += ROW) {
-      const some = JSON.stringify(realms.slice(start, start + ROW))
-      insert.run(revision, some, sumOf('realm_moves', { revision, realms: some }))
+      insert.run(revision, JSON.stringify(realms.slice(start, start + ROW)))
     }
     const logged = this.#logged + realms.length
-    return logged > FOLD_AT ? logged - fold(connection, newest) : logged
+    return logged > FOLD_AT ? logged - fold(connection) : logged
   }
 
   /**
@@ -115,7 +107,7 @@ export class Heads {
     if (revision > this.#since) return moved
     const stored = connection
       .prepare(
-        `SELECT number FROM json_each(?1) CROSS JOIN realm_ids ON number = value WHERE head >= ?2 OR ${IS_DAMAGED}`,
+        `SELECT number FROM json_each(?1) CROSS JOIN realm_ids ON number = value WHERE head >= ?2`,
       )
       .values(JSON.stringify([...realms]), revision) as [RealmRef][]
     for (const [realm] of stored) moved.add(realm)
@@ -168,80 +160,33 @@ export class Heads {
   }
 }
 
-/**
- * The `head_sum` of a realm: 0 for the head 0. SQLite computes it, so that no row leaves it for the check;
- * 65521 is a prime, so that no flip of one bit leaves the sum right.
- */
-const SUM = '(?1 * (31337 + number % 30011)) % 65521'
-/** A damaged head counts as one that moved in every revision: clients look once more. */
-const IS_DAMAGED = `ifnull(${SUM.replace('?1', 'head')} = head_sum, 0) = 0`
-const UPDATE = `UPDATE realm_ids SET head = ?1, head_sum = ${SUM} WHERE number = ?2`
-
-/** Heads of one step. */
-const STEP = 5_000
-
-/** Checks the heads of realms after the number `after`; damaged ones may be accepted, in the revision `newest`. */
-export function checkHeads(
-  connection: Connection,
-  newest: number,
-  after: string,
-  accepting: Connection | undefined,
-): CheckedRows {
-  const rows = connection
-    .prepare<{ number: RealmRef; damaged: number }>(
-      `SELECT number, ${IS_DAMAGED} AS damaged FROM realm_ids WHERE number > ? ORDER BY number LIMIT ?`,
-    )
-    .all(Number(after), STEP)
-  const damaged = rows.filter((row) => row.damaged === 1).map(({ number }) => number)
-  if (accepting !== undefined) {
-    const update = accepting.prepare(UPDATE)
-    for (const number of damaged) update.run(newest, number)
-  }
-  const named = accepting === undefined ? damaged : []
-  const next = rows.length < STEP ? undefined : rows.at(-1)?.number
-  return {
-    checked: 0,
-    faults: named.map((number) => ({ problem: 'damaged', table: 'realm_ids', key: `${number}` })),
-    next: next?.toString(),
-  }
-}
-
 interface MoveRow {
   readonly number: number
   readonly revision: number
   readonly realms: string
-  readonly sum: number
 }
 
-const SELECT = 'SELECT number, revision, realms, sum FROM realm_moves'
-
-/** A damaged row stands for a move of every realm in the newest revision: clients look once more. */
-function soundMoves(connection: Connection, row: MoveRow, newest: number): MoveRow {
-  if (isSound('realm_moves', row)) return row
-  const all = connection.prepare('SELECT number FROM realm_ids').values().flat()
-  return { ...row, revision: newest, realms: JSON.stringify(all) }
-}
+const SELECT = 'SELECT number, revision, realms FROM realm_moves'
 
 function realmsOf({ realms }: MoveRow): RealmRef[] {
   return JSON.parse(realms) as RealmRef[]
 }
 
 /** Moves the oldest rows of the log into `realm_ids`. Returns how many realms they named. */
-function fold(connection: Connection, newest: number): number {
+function fold(connection: Connection): number {
   const heads = new Map<RealmRef, number>()
   let folded = 0
   let last = 0
   const rows = connection.prepare<MoveRow>(`${SELECT} ORDER BY number LIMIT ?`).all(FOLD_STEP)
-  for (const stored of rows) {
+  for (const row of rows) {
     if (folded >= FOLD_STEP) break
-    const row = soundMoves(connection, stored, newest)
     const realms = realmsOf(row)
     for (const realm of realms) heads.set(realm, row.revision)
     folded += realms.length
     last = row.number
   }
   // In the order of their pages.
-  const update = connection.prepare(UPDATE)
+  const update = connection.prepare('UPDATE realm_ids SET head = ? WHERE number = ?')
   for (const realm of [...heads.keys()].toSorted((one, other) => one - other)) {
     update.run(heads.get(realm) ?? 0, realm)
   }

@@ -3,7 +3,6 @@ import type { CheckedStep, Fault, Meanings } from '../domain/store/integrity'
 import type { WriteOptions } from '../domain/store/store'
 import { textsOf } from '../domain/store/users'
 import type { TxContext, WriteContext } from './context'
-import { checkHeads } from './heads'
 import { fact } from './memo'
 import {
   checkEntries,
@@ -13,9 +12,8 @@ import {
   STEP,
   stepOf,
 } from './object-integrity'
-import { acceptRecord, isRecordSound, RECORD_TABLES } from './records'
-import { SELECT_TABLES, sumOfTable, type TableRow } from './state'
-import { type CheckedRows, sumOfTombstone, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
+import { acceptClient, isClientSound } from './records'
+import type { CheckedRows } from './sum'
 import { checkSummed, SUMMED_TABLES } from './summed'
 import { knownTables, objectTable } from './tables'
 import { sumOfUser, USER_COLUMNS, type UserRow } from './user-list'
@@ -68,27 +66,18 @@ type Step = (
   accepting: WriteContext | undefined,
 ) => CheckedRows
 
-/** The parts besides the objects of each table, by the name of their table; `heads` are those of realms. */
+/** The parts besides the objects of each table, by the name of their table. */
 const STEPS: Readonly<Record<string, Step>> = {
-  tables: checkTables,
   index_entries: checkEntries,
   blob_refs: checkReferences,
   memberships: checkMemberships,
-  tombstones: checkTombstones,
   users: checkUsers,
-  heads: ({ connection, committed }, after, _meanings, accepting) =>
-    checkHeads(connection, committed.counters.revision, after, accepting?.connection),
+  clients: checkClients,
   ...Object.fromEntries(
     SUMMED_TABLES.map((name): [string, Step] => [
       name,
       (context, after, _meanings, accepting) =>
         checkSummed(context.connection, name, after, accepting?.connection),
-    ]),
-  ),
-  ...Object.fromEntries(
-    Object.keys(RECORD_TABLES).map((name): [string, Step] => [
-      name,
-      (context, _after, _meanings, accepting) => checkRecords(context, name, accepting),
     ]),
   ),
 }
@@ -117,34 +106,6 @@ function run(
     const fault: Fault = { problem: 'unreadable', table: table?.name ?? part, key: after }
     return { checked: 0, faults: [fault], next: undefined }
   }
-}
-
-function checkTombstones(
-  context: TxContext,
-  after: string,
-  _meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedRows {
-  const [table, key, realm] =
-    after === '' ? [-1, '', 0] : (JSON.parse(after) as [number, string, number])
-  const rows = context.connection
-    .prepare<TombstoneRow>(
-      `SELECT ${TOMBSTONE_COLUMNS} FROM tombstones WHERE (table_number, key, realm) > (?, ?, ?) ORDER BY table_number, key, realm LIMIT ?`,
-    )
-    .all(table, key, realm, STEP)
-  const faults: Fault[] = []
-  for (const row of rows) {
-    const sum = sumOfTombstone(row)
-    if (sum === row.sum) continue
-    if (accepting === undefined) {
-      faults.push({ problem: 'damaged', table: 'tombstones', key: row.key })
-    } else {
-      accepting.connection
-        .prepare('UPDATE tombstones SET sum = ? WHERE table_number = ? AND key = ? AND realm = ?')
-        .run(sum, row.number, row.key, row.realm)
-    }
-  }
-  return stepOf(rows, faults, ({ number, key, realm }) => JSON.stringify([number, key, realm]))
 }
 
 type IndexedUser = UserRow & {
@@ -200,41 +161,19 @@ function textsOfUser({ id, data }: UserRow): ReturnType<typeof textsOf> | undefi
   }
 }
 
-/** All of them in one step: a database has at most 500. */
-function checkTables(
+/** All of them in one step: a database has few. */
+function checkClients(
   context: TxContext,
   _after: string,
   _meanings: Meanings,
   accepting: WriteContext | undefined,
 ): CheckedRows {
-  const rows = context.connection.prepare<TableRow>(`${SELECT_TABLES} ORDER BY number`).all()
-  const faults: Fault[] = []
-  for (const row of rows) {
-    const sum = sumOfTable(row)
-    if (sum === row.sum) continue
-    if (accepting === undefined) {
-      faults.push({ problem: 'damaged', table: 'tables', key: row.name })
-    } else {
-      accepting.connection
-        .prepare('UPDATE tables SET sum = ? WHERE number = ?')
-        .run(sum, row.number)
-    }
-  }
-  return { checked: rows.length, faults, next: undefined }
-}
-
-/** All of them in one step: a database has few. */
-function checkRecords(
-  context: TxContext,
-  name: string,
-  accepting: WriteContext | undefined,
-): CheckedRows {
-  const ids = context.connection.prepare<{ id: string }>(`SELECT id FROM ${name} ORDER BY id`).all()
+  const ids = context.connection.prepare<{ id: string }>('SELECT id FROM clients ORDER BY id').all()
   const faults: Fault[] = []
   for (const { id } of ids) {
-    if (isRecordSound(context, name, id)) continue
-    const isAccepted = accepting !== undefined && acceptRecord(accepting, name, id)
-    if (!isAccepted) faults.push({ problem: 'damaged', table: name, key: id })
+    if (isClientSound(context, id)) continue
+    const isAccepted = accepting !== undefined && acceptClient(accepting, id)
+    if (!isAccepted) faults.push({ problem: 'damaged', table: 'clients', key: id })
   }
   return { checked: ids.length, faults, next: undefined }
 }

@@ -6,7 +6,7 @@ import { note, noteRealm } from './memo'
 import { type FoundRow, SMALL_VALUE, whole } from './places'
 import { erasing } from './realms'
 import { checkedObject, checkedText, checkedTimed, type Summed } from './soundness'
-import { checkedTombstone, damagedObject, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
+import { damagedObject } from './sum'
 import { COLUMNS, perTable, TIMED_COLUMNS } from './tables'
 
 /**
@@ -143,11 +143,10 @@ export function findTombstone(
   const { committed, unit } = context
   if (!committed.hasTombstones && unit?.group.flags.tombstones !== true) return undefined
   const rows = context.connection
-    .prepare<TombstoneRow>(
-      `SELECT ${TOMBSTONE_COLUMNS} FROM tombstones WHERE table_number = ? AND key = ?`,
+    .prepare<Tombstone>(
+      'SELECT realm, revision, at, client, entered FROM tombstones WHERE table_number = ? AND key = ?',
     )
     .all(table.number, key)
-    .map(checkedTombstone)
   const hidden = erasing(context)
   return (
     rows

@@ -8,7 +8,7 @@ import { sweep } from './entries'
 import { isTaken } from './failure'
 import { erasing } from './realms'
 import { type Summed, UNKNOWN_REALM } from './soundness'
-import { isHeadSound, sumOfObject, sumOfTombstone, withHead } from './sum'
+import { isHeadSound, sumOfObject, withHead } from './sum'
 import { objectTable, perTable, TIMED_COLUMNS } from './tables'
 import type { Unit } from './unit'
 
@@ -225,12 +225,11 @@ export function writeTombstone(
   const { number } = table
   const { client } = unit
   const revision = unit.revision()
-  const sum = sumOfTombstone({ number, key, realm, revision, at: now, client, entered })
   context.connection
     .prepare(
-      'INSERT OR REPLACE INTO tombstones (table_number, key, realm, revision, at, client, entered, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO tombstones (table_number, key, realm, revision, at, client, entered) VALUES (?, ?, ?, ?, ?, ?, ?)',
     )
-    .run(number, key, realm, revision, now, client, entered, sum)
+    .run(number, key, realm, revision, now, client, entered)
   unit.touchRealm(realm, table.name)
   unit.group.flags.tombstones = true
 }

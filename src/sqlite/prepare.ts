@@ -19,8 +19,7 @@ import { BLANK } from './blank'
 import { type Connection, openConnection } from './connection'
 import { stepText } from './log-file'
 import { keepPrivate } from './private-file'
-import { sumTable } from './state'
-import { noteSum, sumOf } from './summed'
+import { noteSum } from './summed'
 import { createObjectTable } from './tables'
 import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../domain/store/realms'
 import { BUILT_IN_TABLES } from '../domain/store/tables'
@@ -132,12 +131,7 @@ function insertIdentity(connection: Connection, clock: Clock): void {
   prepare(
     'INSERT INTO database (only_row, id, epoch, revision, oldest_revision, next_seq, id_high_water, sealed, created, latest_time, step) VALUES (1, ?1, ?2, 1, 0, 1, 0, 0, ?3, ?3, ?4)',
   ).run(randomToken(16), randomToken(6), clock.now(), stepText(1, 1))
-  noteSum(connection, 'database', 1)
-  const run = randomToken(9)
-  prepare('INSERT INTO runs (run, first, sum) VALUES (?, 0, ?)').run(
-    run,
-    sumOf('runs', { run, first: 0 }),
-  )
+  prepare('INSERT INTO runs (run, first) VALUES (?, 0)').run(randomToken(9))
 }
 
 /** The first rows of every database besides its identity: the public realm, the built-in tables. */
@@ -156,7 +150,6 @@ function insertContent(connection: Connection): void {
     const flags = [compound ? 1 : 0, generated ? 1 : 0] as const
     insert.run(position + 1, name, JSON.stringify(primaryKey), ...flags, idPrefix, stores)
     createObjectTable(connection, position + 1)
-    sumTable(connection, position + 1, { ...table, hidden: false, builtIn: true })
   }
 }
 

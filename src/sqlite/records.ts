@@ -2,7 +2,6 @@ import type { SQLQueryBindings } from 'bun:sqlite'
 import type { TxContext, WriteContext } from './context'
 import { fact, type FactKind, note } from './memo'
 import { damaged, sumOfRow } from './sum'
-import type { SatchelError } from '../domain/value/error'
 import type {
   Client,
   Job,
@@ -14,12 +13,14 @@ import type {
   SigningKey,
 } from '../domain/store/records'
 
-/** A table whose rows are the records of a noun, with a sum. */
+/** A table whose rows are the records of a noun. */
 interface RecordTable<T> {
   readonly name: FactKind | 'jobs'
   /** What a record is, for messages. */
   readonly noun: string
-  /** The properties of a record in the order in which its sum covers them, with their columns. */
+  /** Each row has the sum of its record. */
+  readonly isSummed?: true
+  /** The properties of a record, in the order in which a sum covers them, with their columns. */
   readonly columns: { readonly [Property in keyof T]-?: Column }
 }
 
@@ -37,6 +38,7 @@ const json = (name: string): Column => ({ name, isJson: true })
 export const CLIENTS: RecordTable<Client> = {
   name: 'clients',
   noun: 'client',
+  isSummed: true,
   columns: {
     id: ID,
     secretHash: { name: 'secret_hash' },
@@ -103,17 +105,10 @@ export const JOBS: RecordTable<Job> = {
   },
 }
 
-/** By the name of the table. */
-export const RECORD_TABLES: Readonly<
-  Record<string, RecordTable<Readonly<Record<string, unknown>>>>
-> = Object.fromEntries(
-  [CLIENTS, JOBS, KEYS, ORIGINS, PROVIDERS, SETTINGS].map((table) => [table.name, table]),
-)
-
 /** A row as it is stored: each property with the value of its column. */
 type Row = Readonly<Record<string, SQLQueryBindings>> & {
   readonly id: string
-  readonly sum: number
+  readonly sum?: number
 }
 
 export function recordReader<T extends { readonly id: string }>(
@@ -147,7 +142,8 @@ export function recordWriter<T extends { readonly id: string }>(
         const value = record[property as keyof T] ?? null
         return isJson && value !== null ? JSON.stringify(value) : value
       })
-      context.connection.prepare(put).run(...values, sumOfRecord(table, record))
+      const sum = table.isSummed === true ? [sumOfRecord(table, record)] : []
+      context.connection.prepare(put).run(...values, ...sum)
       touch(context, table.name, record.id)
     },
     remove(id) {
@@ -165,7 +161,7 @@ interface Statements {
 }
 
 /** What its statements are made from. */
-type AnyTable = Pick<RecordTable<object>, 'name' | 'noun'> & {
+type AnyTable = Pick<RecordTable<object>, 'name' | 'noun' | 'isSummed'> & {
   readonly columns: Readonly<Record<string, Column>>
 }
 
@@ -177,13 +173,14 @@ function statementsOf(table: AnyTable): Statements {
   return known
 }
 
-function makeStatements({ name: table, columns }: AnyTable): Statements {
+function makeStatements({ name: table, columns, isSummed }: AnyTable): Statements {
   const named = Object.entries(columns)
-  const names = [...named.map(([, { name }]) => name), 'sum']
+  const sum = isSummed === true ? ['sum'] : []
+  const names = [...named.map(([, { name }]) => name), ...sum]
   const selected = named.map(([property, { name }]) => `${name} AS "${property}"`)
   const changed = names.filter((name) => name !== 'id').map((name) => `${name} = excluded.${name}`)
   return {
-    select: `SELECT ${selected.join(', ')}, sum FROM ${table}`,
+    select: `SELECT ${[...selected, ...sum].join(', ')} FROM ${table}`,
     put: `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ON CONFLICT (id) DO UPDATE SET ${changed.join(', ')}`,
     remove: `DELETE FROM ${table} WHERE id = ? RETURNING id`,
   }
@@ -192,10 +189,14 @@ function makeStatements({ name: table, columns }: AnyTable): Statements {
 /** The record of a row, which was found by this id. Throws `DAMAGED`. */
 function recordOf<T extends object>(table: RecordTable<T>, row: Row, id = row.id): T {
   const record = parsed(table, row)
-  if (record === undefined || row.id !== id || sumOfRecord(table, record) !== row.sum) {
-    throw damagedRecord(table, id)
+  if (record === undefined || row.id !== id || !isSound(table, row, record)) {
+    throw damaged(table.noun, id)
   }
   return record
+}
+
+function isSound<T extends object>(table: RecordTable<T>, { sum }: Row, record: T): boolean {
+  return table.isSummed !== true || sumOfRecord(table, record) === sum
 }
 
 /** Undefined when a column that has to be JSON is not. */
@@ -212,36 +213,25 @@ function parsed<T extends object>({ columns }: RecordTable<T>, row: Row): T | un
   return record as T
 }
 
-function damagedRecord({ noun }: AnyTable, id: string): SatchelError {
-  return damaged(noun, id)
+/** False when the client with this id is not as it was written. */
+export function isClientSound(context: TxContext, id: string): boolean {
+  const [row, client] = findClient(context, id)
+  return row !== null && client !== undefined && isSound(CLIENTS, row, client)
 }
 
-/** False when the record with this id is not as it was written. */
-export function isRecordSound(context: TxContext, name: string, id: string): boolean {
-  const [row, record] = findRow(context, name, id)
-  return record !== undefined && sumOfRecord(requireTable(name), record) === row?.sum
-}
-
-/** Accepts a record that was written by hand. False when it is none. */
-export function acceptRecord(context: WriteContext, name: string, id: string): boolean {
-  const [, record] = findRow(context, name, id)
-  if (record === undefined) return false
-  const sum = sumOfRecord(requireTable(name), record)
-  context.connection.prepare(`UPDATE ${name} SET sum = ? WHERE id = ?`).run(sum, id)
+/** Accepts a client that was written by hand. False when it is none. */
+export function acceptClient(context: WriteContext, id: string): boolean {
+  const [, client] = findClient(context, id)
+  if (client === undefined) return false
+  const sum = sumOfRecord(CLIENTS, client)
+  context.connection.prepare('UPDATE clients SET sum = ? WHERE id = ?').run(sum, id)
   return true
 }
 
-function requireTable(name: string): RecordTable<Readonly<Record<string, unknown>>> {
-  const table = RECORD_TABLES[name]
-  if (table === undefined) throw new Error(`there are no records ${name}`)
-  return table
-}
-
-/** The row with this id and its record, which is absent when a column that has to be JSON is not. */
-function findRow({ connection }: TxContext, name: string, id: string) {
-  const table = requireTable(name)
-  const row = connection.prepare<Row>(`${statementsOf(table).select} WHERE id = ?`).get(id)
-  return [row, row === null ? undefined : parsed(table, row)] as const
+/** The row with this id and its client, which is absent when a column that has to be JSON is not. */
+function findClient({ connection }: TxContext, id: string) {
+  const row = connection.prepare<Row>(`${statementsOf(CLIENTS).select} WHERE id = ?`).get(id)
+  return [row, row === null ? undefined : parsed(CLIENTS, row)] as const
 }
 
 function sumOfRecord<T extends object>({ columns }: RecordTable<T>, record: T): number {

@@ -6,7 +6,6 @@ import { randomToken } from '../domain/value/id'
 import { type Durability, setDurability } from './durability'
 import { openFailure } from './failure'
 import { keepPrivate, openDatabaseFile } from './private-file'
-import { noteSumIn } from './summed'
 
 /** The folder of each database by its id, so that two folders never serve one database. */
 export interface Registry extends Disposable {
@@ -118,7 +117,6 @@ export function renewIdentity(file: string): void {
     setDurability(db, 'full')
     db.transaction(() => {
       db.run('UPDATE database SET id = ?, epoch = ?', [randomToken(16), randomToken(6)])
-      noteSumIn(db, 'database', 1)
       for (const table of TIED_TO_IDENTITY) db.run(`DELETE FROM ${table}`)
     })()
   } catch (error) {

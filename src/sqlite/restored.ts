@@ -6,7 +6,6 @@ import { openConnection } from './connection'
 import { openFailure } from './failure'
 import { stepText } from './log-file'
 import { migrateFile } from './prepare'
-import { noteSumIn, sumOf } from './summed'
 
 /**
  * Makes the restored database in this file, which is not open, one that goes on from its backup: revisions that
@@ -46,15 +45,12 @@ const LOGINS = ['keys', 'refresh_tokens']
 function beginRun(db: Database): void {
   using counters = db.prepare<{ first: number }, []>('SELECT revision AS first FROM database')
   const { first } = counters.get() ?? { first: 0 }
-  const run = randomToken(9)
   db.run('UPDATE database SET epoch = ?, revision = ?, step = ?', [
     randomToken(6),
     first + 1,
     stepText(first, first + 1),
   ])
-  noteSumIn(db, 'database', 1)
-  const sum = sumOf('runs', { run, first })
-  db.run('INSERT INTO runs (run, first, sum) VALUES (?, ?, ?)', [run, first, sum])
+  db.run('INSERT INTO runs (run, first) VALUES (?, ?)', [randomToken(9), first])
 }
 
 /** Throws `STORAGE_FAILED` for what runs when rows are read or written, unless a migration of ours has made it. */

@@ -38,7 +38,6 @@ export const codes = sqliteTable('codes', {
   created: integer().notNull(),
   expires: integer().notNull(),
   used: integer(),
-  sum: integer().notNull().default(0),
 })
 
 export const invitations = sqliteTable('invitations', {
@@ -51,5 +50,4 @@ export const invitations = sqliteTable('invitations', {
   originName: text('origin_name').notNull(),
   sent: integer().notNull(),
   expires: integer().notNull(),
-  sum: integer().notNull().default(0),
 })

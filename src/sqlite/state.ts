@@ -5,7 +5,6 @@ import { parseTable } from '../domain/value/schema'
 import type { Connection } from './connection'
 import { Heads } from './heads'
 import { Memo } from './memo'
-import { sumOfRow } from './sum'
 import { isSound } from './summed'
 import type { Table } from '../domain/store/tables'
 
@@ -64,8 +63,8 @@ export function loadCommitted(connection: Connection): Committed {
     tables: loadTables(connection),
     sealed: loadSealed(connection),
     run: randomToken(9),
-    runs: loadRuns(connection, counters.revision),
-    oldest: loadOldest(connection, counters.revision),
+    runs: loadRuns(connection),
+    oldest: loadOldest(connection),
     newestOperation: counters.revision,
     erasing: loadErasing(connection),
     heads: new Heads(connection, counters.revision),
@@ -95,41 +94,20 @@ export function loadId(connection: Connection): string {
   return row.id
 }
 
-/** When its row is damaged, the database is sealed: no application adds tables. */
 export function loadSealed(connection: Connection): boolean {
-  return loadFixed(connection)?.sealed !== 0
+  const row = connection.prepare<{ sealed: number }>('SELECT sealed FROM database').get()
+  return row?.sealed !== 0
 }
 
-/** When one is damaged, the revisions of all runs are unknown, and each client syncs anew. */
-function loadRuns(connection: Connection, revision: number): Run[] {
-  const rows = connection
-    .prepare<{ run: string; first: number; sum: number }>(
-      'SELECT run, first, sum FROM runs ORDER BY first',
-    )
-    .all()
-  if (rows.every((row) => isSound('runs', row))) {
-    return rows.map(({ run, first }) => ({ id: run, first }))
-  }
-  return [{ id: randomToken(9), first: revision }]
+function loadRuns(connection: Connection): Run[] {
+  return connection.prepare<Run>('SELECT run AS id, first FROM runs ORDER BY first').all()
 }
 
-/** When its row is damaged, any removal may have been forgotten, and each client syncs anew. */
-function loadOldest(connection: Connection, revision: number): number {
-  return loadFixed(connection)?.oldest_revision ?? revision
-}
-
-interface Fixed {
-  readonly oldest_revision: number
-  readonly sealed: number
-  readonly sum: number
-}
-
-/** Undefined when its checksum is wrong. */
-function loadFixed(connection: Connection): Fixed | undefined {
+function loadOldest(connection: Connection): number {
   const row = connection
-    .prepare<Fixed>('SELECT id, epoch, oldest_revision, sealed, created, sum FROM database')
+    .prepare<{ oldest: number }>('SELECT oldest_revision AS oldest FROM database')
     .get()
-  return row !== null && isSound('database', row) ? row : undefined
+  return row?.oldest ?? 0
 }
 
 export function loadErasing(connection: Connection): ReadonlySet<RealmRef> {
@@ -160,7 +138,7 @@ function loadHighest(connection: Connection): Map<number, number> {
 }
 
 /** A row of `tables`. */
-export interface TableRow {
+interface TableRow {
   number: number
   name: string
   primaryKey: string | null
@@ -170,7 +148,6 @@ export interface TableRow {
   stores: string
   hidden: number
   builtIn: number
-  sum: number
 }
 
 interface IndexRow {
@@ -205,45 +182,9 @@ export function loadTable(connection: Connection, number: number): Table {
   return toTable(row, indexRows)
 }
 
-export const SELECT_TABLES =
-  'SELECT number, name, primary_key AS primaryKey, compound, generated, id_prefix AS idPrefix, stores, hidden, built_in AS builtIn, sum FROM tables'
+const SELECT_TABLES =
+  'SELECT number, name, primary_key AS primaryKey, compound, generated, id_prefix AS idPrefix, stores, hidden, built_in AS builtIn FROM tables'
 const SELECT_INDEXES = 'SELECT number, table_number, name, multi, state, sum FROM indexes'
-
-export function sumOfTable(row: Omit<TableRow, 'sum'>): number {
-  const { number, name, primaryKey, compound, generated, idPrefix, stores, hidden, builtIn } = row
-  return sumOfRow([
-    number,
-    name,
-    primaryKey,
-    compound,
-    generated,
-    idPrefix,
-    stores,
-    hidden,
-    builtIn,
-  ])
-}
-
-/** Notes the sum of a row of `tables` that was written. */
-export function sumTable(
-  { prepare }: Connection,
-  number: number,
-  fields: Omit<Table, 'number' | 'indexes'>,
-): void {
-  const { name, primaryKey, compound, generated, idPrefix, stores, hidden, builtIn } = fields
-  const sum = sumOfTable({
-    number,
-    name,
-    primaryKey: primaryKey === null ? null : JSON.stringify(primaryKey),
-    compound: Number(compound),
-    generated: Number(generated),
-    idPrefix,
-    stores,
-    hidden: Number(hidden),
-    builtIn: Number(builtIn),
-  })
-  prepare('UPDATE tables SET sum = ? WHERE number = ?').run(sum, number)
-}
 
 /** A damaged index is not used. */
 function toTable(row: TableRow, rows: readonly IndexRow[]): Table {

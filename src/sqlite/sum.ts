@@ -112,33 +112,6 @@ export function sumOfRow(columns: readonly unknown[]): number {
   return xxHash32(JSON.stringify(columns))
 }
 
-/** A row of `tombstones`. */
-export interface TombstoneRow {
-  /** Of the table. */
-  readonly number: number
-  readonly key: string
-  readonly realm: RealmRef
-  readonly revision: number
-  readonly at: number
-  readonly client: number | null
-  readonly entered: number
-  readonly sum: number
-}
-
-export function sumOfTombstone(row: Omit<TombstoneRow, 'sum'>): number {
-  const { number, key, realm, revision, at, client, entered } = row
-  return sumOfRow([number, key, realm, revision, at, client, entered])
-}
-
-export const TOMBSTONE_COLUMNS =
-  'table_number AS number, key, realm, revision, at, client, entered, sum'
-
-/** Throws `DAMAGED`. */
-export function checkedTombstone(row: TombstoneRow): TombstoneRow {
-  if (sumOfTombstone(row) !== row.sum) throw damaged('tombstone', row.key)
-  return row
-}
-
 /** With a cause, the refusal is in the log too. */
 const WRONG = new Error('The checksum of the row is wrong')
 

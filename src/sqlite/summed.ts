@@ -1,7 +1,6 @@
-import type { Database } from 'bun:sqlite'
 import type { Fault } from '../domain/store/integrity'
 import { SatchelError } from '../domain/value/error'
-import { type Connection, keepStatements } from './connection'
+import type { Connection } from './connection'
 import { type CheckedRows, sumOfRow } from './sum'
 
 /** Columns of a table that have a sum, which is written after them. */
@@ -18,11 +17,6 @@ interface Summed {
 
 /** By the names of their tables, unless they name another. */
 const TABLES = {
-  database: {
-    noun: 'database',
-    key: ['only_row'],
-    columns: ['id', 'epoch', 'oldest_revision', 'sealed', 'created'],
-  },
   realm_ids: { noun: 'realm', key: ['number'], columns: ['number', 'id', 'state', 'born'] },
   indexes: {
     noun: 'index',
@@ -45,65 +39,12 @@ const TABLES = {
       'login',
     ],
   },
-  codes: {
-    noun: 'code',
-    key: ['id'],
-    columns: [
-      'id',
-      'kind',
-      'hash',
-      'subject',
-      'scopes',
-      'state',
-      'attempts',
-      'created',
-      'expires',
-      'used',
-    ],
-  },
-  invitations: {
-    noun: 'invitation',
-    key: ['id'],
-    columns: [
-      'id',
-      'member',
-      'realm',
-      'email',
-      'inviter',
-      'origin',
-      'origin_name',
-      'sent',
-      'expires',
-    ],
-  },
   blobs: { noun: 'blob', key: ['id'], columns: ['id', 'hash', 'size', 'type', 'created', 'file'] },
   blob_uploads: { noun: 'upload', key: ['realm', 'blob'], columns: ['realm', 'blob'] },
   former_memberships: {
     noun: 'former member',
     key: ['subject', 'key'],
     columns: ['subject', 'key', 'realm', 'revision', 'at'],
-  },
-  mails: {
-    noun: 'mail',
-    key: ['id'],
-    columns: ['id', 'recipient', 'sealed', 'attempts', 'created', 'due', 'expires'],
-  },
-  realm_moves: { noun: 'list of moved realms', key: ['number'], columns: ['revision', 'realms'] },
-  runs: { noun: 'run', key: ['run'], columns: ['run', 'first'] },
-  sync_clients: {
-    noun: 'sync client',
-    key: ['number'],
-    columns: [
-      'number',
-      'identity',
-      'subject',
-      'tables',
-      'texts',
-      'floor',
-      'rejected',
-      'privates',
-      'seen',
-    ],
   },
   applied: {
     noun: 'transaction of a sync client',
@@ -114,24 +55,6 @@ const TABLES = {
     noun: 'step of a transaction of a sync client',
     key: ['subject', 'txid', 'step'],
     columns: ['subject', 'txid', 'step', 'keys'],
-  },
-  criteria_ops: {
-    noun: 'operation of a sync client',
-    key: ['subject', 'table_number', 'revision', 'position'],
-    columns: [
-      'subject',
-      'table_number',
-      'revision',
-      'position',
-      'client',
-      'email',
-      'kind',
-      'criteria',
-      'change',
-      'ts',
-      'base',
-      'at',
-    ],
   },
 } as const satisfies Readonly<Record<string, Summed>>
 
@@ -152,13 +75,6 @@ export function noteSum(
     sumOf(name, row),
     ...key,
   )
-}
-
-/** The same in a file that is opened for a moment. */
-export function noteSumIn(db: Database, name: SummedName, ...key: Key): void {
-  const statements = keepStatements(db)
-  noteSum(statements, name, ...key)
-  statements.finalize()
 }
 
 /** Throws `DAMAGED` when the row with this key is not as it was written; none is sound. */
@@ -183,15 +99,6 @@ export function withoutSum<Columns extends { readonly sum: unknown }>(
   const { sum, ...rest } = columns
   void sum
   return rest
-}
-
-/** The result of a query that parses what it reads, which damage may have made invalid. Throws `DAMAGED`. */
-export function readingSound<Result>(name: SummedName, query: () => Result): Result {
-  try {
-    return query()
-  } catch (error) {
-    throw error instanceof SyntaxError ? damagedRow(name) : error
-  }
 }
 
 /** Keys of credentials are secrets, or derived from them: the message names none. */

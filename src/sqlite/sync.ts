@@ -11,7 +11,7 @@ import type {
 import type { TxContext, WriteContext } from './context'
 import { removeOperations } from './criteria-operations'
 import type { Summed } from './soundness'
-import { damagedRow, isSound, noteSum, sumOf, withoutSum } from './summed'
+import { damagedRow, isSound, sumOf } from './summed'
 import { FIXED_LIMITS } from '../domain/value/fixed-limits'
 import { fact, note } from './memo'
 
@@ -46,7 +46,6 @@ export function pruneHistory(context: WriteContext, before: number, limit: numbe
   const oldest = dropped.reduce((latest, { revision }) => Math.max(latest, revision), known)
   group.oldest = oldest
   connection.prepare('UPDATE database SET oldest_revision = ?').run(oldest)
-  noteSum(connection, 'database', 1)
   const runs = group.runs ?? context.committed.runs
   const kept = runs.filter((_, position) => (runs[position + 1]?.first ?? Infinity) >= oldest)
   for (const { id } of runs.slice(0, runs.length - kept.length)) {
@@ -61,24 +60,20 @@ interface ClientRow extends Omit<SyncClient, 'tables'> {
 }
 
 const SELECT_CLIENT =
-  'SELECT number, identity, subject, tables, texts, floor, rejected, privates, seen, sum FROM sync_clients WHERE subject = ? AND identity = ?'
+  'SELECT number, identity, subject, tables, texts, floor, rejected, privates, seen FROM sync_clients WHERE subject = ? AND identity = ?'
 
 const { userClients } = FIXED_LIMITS
-
-const CLIENT_BY_NUMBER =
-  'SELECT number, identity, subject, tables, texts, floor, rejected, privates, seen, sum FROM sync_clients WHERE number = ?'
 
 export function syncClientReader(context: TxContext): SyncClientReader {
   return { find: (subject, identity) => findClient(context, subject, identity) }
 }
 
-/** A damaged client is unknown: it syncs as a new one. */
 function findClient(context: TxContext, subject: string, identity: string): SyncClient | undefined {
-  const row = context.connection.prepare<Summed<ClientRow>>(SELECT_CLIENT).get(subject, identity)
+  const row = context.connection.prepare<ClientRow>(SELECT_CLIENT).get(subject, identity)
   note(context, 'sync client')
-  if (row === null || !isSound('sync_clients', row)) return undefined
+  if (row === null) return undefined
   note(context, 'sync client', row.number)
-  return toClient(withoutSum(row))
+  return toClient(row)
 }
 
 /** Without a number: clients were added or removed. */
@@ -93,14 +88,9 @@ function noteRevision(
   column: 'rejected' | 'privates',
 ): void {
   const { connection, unit } = context
-  const row = connection.prepare<Summed<ClientRow>>(CLIENT_BY_NUMBER).get(client)
-  const revision = unit.revision()
-  // A damaged row stays as it is: its sum is not to be right again.
-  if (row !== null && isSound('sync_clients', row)) {
-    connection
-      .prepare(`UPDATE sync_clients SET ${column} = ?, sum = ? WHERE number = ?`)
-      .run(revision, sumOf('sync_clients', { ...row, [column]: revision }), client)
-  }
+  connection
+    .prepare(`UPDATE sync_clients SET ${column} = ? WHERE number = ?`)
+    .run(unit.revision(), client)
   touchClient(context, client)
 }
 
@@ -144,11 +134,10 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
       if (found !== undefined) return found
       const row = context.connection
         .prepare<ClientRow>(
-          "INSERT OR REPLACE INTO sync_clients (identity, subject, tables, texts, floor, rejected, privates, seen) VALUES (?, ?, '[]', '', 0, 0, 0, ?) RETURNING number, identity, subject, tables, texts, floor, rejected, privates, seen",
+          "INSERT INTO sync_clients (identity, subject, tables, texts, floor, rejected, privates, seen) VALUES (?, ?, '[]', '', 0, 0, 0, ?) RETURNING number, identity, subject, tables, texts, floor, rejected, privates, seen",
         )
         .get(identity, subject, now)
       if (row === null) throw new Error('the client was not stored')
-      noteSum(context.connection, 'sync_clients', row.number)
       forgetOldest(context, subject, row.number)
       touchClient(context)
       return toClient(row)
@@ -158,18 +147,9 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
       const tables = JSON.stringify(client.tables)
       context.connection
         .prepare(
-          'UPDATE sync_clients SET tables = ?, texts = ?, floor = ?, rejected = ?, privates = ?, seen = ?, sum = ? WHERE number = ?',
+          'UPDATE sync_clients SET tables = ?, texts = ?, floor = ?, rejected = ?, privates = ?, seen = ? WHERE number = ?',
         )
-        .run(
-          tables,
-          texts,
-          floor,
-          rejected,
-          privates,
-          seen,
-          sumOf('sync_clients', { ...client, tables }),
-          number,
-        )
+        .run(tables, texts, floor, rejected, privates, seen, number)
       touchClient(context, number)
     },
     noteRejection: (client) => noteRevision(context, client, 'rejected'),

@@ -3,7 +3,7 @@ import { noteSum } from './summed'
 import type { Connection } from './connection'
 import { fact, note } from './memo'
 import type { TxContext, WriteContext } from './context'
-import { loadSealed, loadTable, loadTables, sumTable } from './state'
+import { loadSealed, loadTable, loadTables } from './state'
 import type {
   IndexState,
   TableDeclaration,
@@ -57,7 +57,6 @@ export class TableWrites extends TableReads<WriteContext> implements TableWriter
       context.connection.prepare(UPDATE_TABLE).run(...valuesOf(fields), number)
     }
     reconcileIndexes(context, number, existing?.indexes ?? [], declaration.indexes)
-    sumTable(context.connection, number, { ...fields, builtIn: existing?.builtIn ?? false })
     const stored = loadTable(context.connection, number)
     tablesByName.set(name, stored)
     return stored
@@ -81,7 +80,6 @@ export class TableWrites extends TableReads<WriteContext> implements TableWriter
     const { context } = this
     ownTables(context)
     context.connection.prepare('UPDATE database SET sealed = ?').run(sealed ? 1 : 0)
-    noteSum(context.connection, 'database', 1)
     context.unit.group.sealed = sealed
   }
 }

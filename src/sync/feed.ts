@@ -203,7 +203,7 @@ function load(tx: ReadTx, realm: RealmRef, { after, upTo }: Range): Fragment | u
 
 /** An answer to a pull leaves damaged rows out, and says so in the log. */
 function hasDamage(changes: readonly Change[]): boolean {
-  return changes.some(({ isDamaged }) => isDamaged === true)
+  return changes.some(({ object }) => object?.isDamaged === true)
 }
 
 /** Encodes changes for clients that had all of them up to `base`, without those of hidden tables. */

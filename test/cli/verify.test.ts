@@ -53,11 +53,8 @@ const ACCEPTED = [
   ],
   ["UPDATE o_4 SET entered = entered - 1 WHERE key = 'itmb'", 'damaged', 'items', 'itmb'],
   ["UPDATE o_2 SET revision = revision - 1 WHERE key = 'mmb1'", 'damaged', 'members', 'mmb1'],
-  ['UPDATE tombstones SET at = at + 1', 'damaged', 'tombstones', 'itmc'],
   ["UPDATE users SET type = 'demo' WHERE id = 'bob'", 'damaged', 'users', 'bob'],
   ["UPDATE users SET search = 'eve' WHERE id = 'eve'", 'missing entry', 'users', 'eve'],
-  ["INSERT INTO settings (id, value) VALUES ('x', '{}')", 'damaged', 'settings', 'x'],
-  ["UPDATE tables SET hidden = 1 WHERE name = 'pairs'", 'damaged', 'tables', 'pairs'],
   [
     "DELETE FROM index_entries WHERE seq = (SELECT seq FROM o_4 WHERE key = 'itmd')",
     'missing entry',

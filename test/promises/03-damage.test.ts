@@ -1,4 +1,8 @@
 import { expect, test } from 'bun:test'
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { setupStore } from '../auth/setup'
+import { declareIn } from '../contract/fixture'
 import { damagePages } from '../lab/damage'
 
 /**
@@ -12,3 +16,26 @@ test('promise 3: a damaged page is refused, answered with an error, named or of 
   // Each end is reached.
   for (const count of Object.values(ends)) expect(count).toBeGreaterThan(0)
 }, 180_000)
+
+test('promise 3: rows have checksums where a flipped bit gives rights, shows wrong data or loses a write', async () => {
+  await using base = await setupStore()
+  const things = await declareIn(await base.store.create('main'), 'things')
+  using db = new Database(join(base.folder, 'databases', 'main', 'database.sqlite'))
+  using tables = db.prepare<{ name: string }, []>(
+    "SELECT t.name FROM pragma_table_list AS t JOIN pragma_table_info(t.name) AS c WHERE c.name = 'sum' ORDER BY t.name",
+  )
+  expect(tables.all().map(({ name }) => name)).toEqual([
+    'applied',
+    'blob_uploads',
+    'blobs',
+    'clients',
+    'former_memberships',
+    'indexes',
+    ...[1, 2, 3, things.number].map((number) => `o_${number}`),
+    'realm_ids',
+    'refresh_tokens',
+    // The steps of applied transactions.
+    'step_keys',
+    'users',
+  ])
+})

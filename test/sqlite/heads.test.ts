@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import type { RealmRef } from '../../src/domain/store/realms'
 import type { Database } from '../../src/domain/store/store'
 import type { Table } from '../../src/domain/store/tables'
-import { code } from '../contract/codes'
 import { declare, declareIn, fresh, NOW, WHOLE } from '../contract/fixture'
 import { temporaryFolder } from '../setup'
 import type { Connection } from '../../src/sqlite/connection'
@@ -86,50 +85,6 @@ test('the log is folded into the heads when it has grown, a part by each commit'
   expect(count(file, logged)).toBeLessThanOrEqual(afterIt + 1)
   expect(await changedAfter(database, refs, last - 1)).toEqual(['k7', 'k8'])
   expect(await changedAfter(database, refs, revisions[4]!)).toHaveLength(2_500)
-}, 60_000)
-
-test('a damaged row of the log that a commit without a revision folds counts as a move of all realms', async () => {
-  await using opened = setupDatabase()
-  const { database, file } = opened
-  const table = await declareIn(database, 'things')
-  const refs = await fill(database, table, 2_500)
-  const logged = 'SELECT sum(json_array_length(realms)) FROM realm_moves'
-  const all = refs.map((_, n) => n)
-  while (count(file, logged) <= 10_000) await touch(database, table, all)
-  const oldest = 'SELECT min(number) FROM realm_moves'
-  const before = count(file, oldest)
-  {
-    using db = new SqliteDatabase(file)
-    db.run(`UPDATE realm_moves SET realms = '[]' WHERE number = (${oldest})`)
-  }
-  const revision = await database.read((tx) => tx.revision())
-  await database.write((tx) => tx.codes.put(code('code')))
-  expect(count(file, oldest)).toBeGreaterThan(before)
-  expect(count(file, `SELECT count(*) FROM realm_ids WHERE head <> ${revision}`)).toBe(0)
-})
-
-test('a damaged head counts as moved', async () => {
-  await using opened = setupDatabase()
-  const { database, folder, file } = opened
-  const table = await declareIn(database, 'things')
-  const refs = await fill(database, table, 2_500)
-  const realm = refs[0]!
-  const revision = await touch(database, table, [0])
-  const others = refs.map((_, n) => n).slice(1)
-  const heads = `SELECT count(*) FROM realm_ids WHERE number = ${realm} AND head = ${revision}`
-  while (count(file, heads) === 0) await touch(database, table, others)
-  await database[Symbol.asyncDispose]()
-  for (const damage of ['0', `${revision} & ${revision - 1}`, '-1']) {
-    using copy = temporaryFolder()
-    cpSync(folder, copy.path, { recursive: true })
-    {
-      using db = new SqliteDatabase(join(copy.path, 'database.sqlite'))
-      db.run(`UPDATE realm_ids SET head = ${damage} WHERE number = ${realm}`)
-    }
-    await using damaged = openIn(copy.path)
-    expect(await changedAfter(damaged.database, [realm], revision - 1)).toEqual(['k0'])
-    expect(await changedAfter(damaged.database, [realm], revision)).toEqual([])
-  }
 }, 60_000)
 
 test('what changed is known after a crash and after a restart, before and after the log is folded', async () => {

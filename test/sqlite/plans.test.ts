@@ -18,7 +18,7 @@ const READ_WHOLE = [
   /^SELECT .* FROM (sqlite_schema|database|migrations|tables|indexes)\b/,
   /^SELECT .* FROM (clients|keys|origins|providers|settings|jobs) ORDER BY id$/,
   /^SELECT 1 FROM tombstones LIMIT 1$/,
-  /^SELECT run, first, sum FROM runs ORDER BY first$/,
+  /^SELECT run AS id, first FROM runs ORDER BY first$/,
   // The index holds those that are being erased and no others.
   /^SELECT number FROM realm_ids WHERE state = 'erasing'$/,
   // The tables or realms that are asked for, which are no table.

@@ -3,8 +3,7 @@ import { Database as File } from 'bun:sqlite'
 import type { ReadTx } from '../../src/domain/store/store'
 import { verifyDatabase } from '../../src/domain/rows/verification'
 import { codeOf } from '../auth/setup'
-import { code } from '../contract/codes'
-import { declare, fresh, NOW, refreshToken, WHOLE } from '../contract/fixture'
+import { declare, fresh, NOW, refreshToken } from '../contract/fixture'
 import { emptyFile } from '../../src/sqlite/empty'
 import { renewIdentity } from '../../src/sqlite/registry'
 import { temporaryFolder } from '../setup'
@@ -18,14 +17,11 @@ const ROWS: readonly Case[] = [
     "UPDATE realm_ids SET state = 'erased' WHERE id = 'rlm1'",
     (tx) => tx.realms.findByRef(2),
   ],
-  ['codes', "UPDATE codes SET subject = 'eve'", (tx) => tx.codes.find('code')],
-  ['codes', 'UPDATE codes SET scopes = \'["x"\'', (tx) => tx.codes.ofSubject('bob', 0)],
   [
     'refresh_tokens',
     "UPDATE refresh_tokens SET subject = 'eve'",
     (tx) => tx.refreshTokens.find('token'),
   ],
-  ['invitations', 'UPDATE invitations SET realm = 1', (tx) => tx.invitations.find('link')],
   ['blobs', "UPDATE blobs SET type = 'text/html'", (tx) => tx.blobs.find('pic')],
   [
     'blobs',
@@ -34,12 +30,9 @@ const ROWS: readonly Case[] = [
   ],
   ['blobs', "UPDATE blobs SET file = 'there'", (tx) => tx.blobs.find('pic')],
   // An index may lead to another row.
-  ['codes', "UPDATE codes SET id = 'other'", undefined],
-  ['criteria_ops', "UPDATE criteria_ops SET change = '{}'", (tx) => operations(tx)],
+  ['refresh_tokens', "UPDATE refresh_tokens SET hash = 'other'", undefined],
   ['step_keys', "UPDATE step_keys SET keys = '[]'", (tx) => tx.applied.keysOf('bob', 'tx1', 0)],
 ]
-
-const operations = (tx: ReadTx) => tx.criteriaOps.list(7, { subject: 'bob' }, 0, 10)
 
 /** Reads before and after damage that gives no error. */
 const INSTEAD: readonly (readonly [
@@ -57,13 +50,6 @@ const INSTEAD: readonly (readonly [
     false,
   ],
   [
-    'sync_clients',
-    'UPDATE sync_clients SET floor = 99',
-    (tx) => tx.syncClients.find('bob', 'device')?.floor,
-    5,
-    undefined,
-  ],
-  [
     'applied',
     "UPDATE applied SET rejection = '{}'",
     (tx) => tx.applied.find('bob', 'tx1')?.rejection,
@@ -77,42 +63,6 @@ const INSTEAD: readonly (readonly [
     false,
     false,
   ],
-  [
-    'mails',
-    'UPDATE mails SET attempts = 1000000',
-    (tx) => tx.mails.due(10, 1).map(({ sealed }) => sealed),
-    ['letter'],
-    [''],
-  ],
-  [
-    'runs',
-    'UPDATE runs SET first = first + 1 WHERE first = 0',
-    (tx) => tx.runs.list().length,
-    2,
-    1,
-  ],
-  [
-    'realm_moves',
-    "UPDATE realm_moves SET realms = '[]'",
-    (tx) => tx.objects.changes(new Set([1, 2]), 0, 99, WHOLE).changes.length,
-    1,
-    1,
-  ],
-  [
-    'database',
-    'UPDATE database SET oldest_revision = 1',
-    (tx) => tx.runs.oldest() === tx.revision(),
-    false,
-    true,
-  ],
-  ['database', 'UPDATE database SET sealed = 2', (tx) => tx.tables.isSealed(), false, true],
-  [
-    'realm_ids',
-    "UPDATE realm_ids SET head = 7 WHERE id = 'rlm1'",
-    (tx) => tx.objects.changes(new Set([1, 2]), 0, 99, WHOLE).changes.length,
-    1,
-    1,
-  ],
 ]
 
 /** A stopped database with a row of each kind. */
@@ -122,42 +72,17 @@ async function setup() {
     await using opened = openIn(folder.path)
     await opened.database.write((tx) => {
       const { ref } = tx.realms.ensure('rlm1')
-      tx.codes.put(code('code', { subject: 'bob', created: 1 }))
       tx.refreshTokens.put(refreshToken('token', { subject: 'bob' }))
-      tx.invitations.put({
-        id: 'link',
-        member: 'mmb1',
-        realm: ref,
-        email: 'bob@example.com',
-        inviter: 'i',
-        origin: null,
-        originName: 'main',
-        sent: 1,
-        expires: 2,
-      })
       const rights = { accepted: true, rejected: false, permissions: {}, roles: [] }
       const member = { source: 'members:mmb1', realm: ref, email: null, ...rights }
       tx.memberships.put({ ...member, userId: 'eve' })
       tx.memberships.remove(member.source)
       const blob = { id: 'pic', hash: 'hash', file: 'here', size: 3, type: 'image/png', created: 1 }
       tx.blobs.put(blob, ref)
-      tx.mails.put({
-        id: 'mail',
-        recipient: 'r',
-        sealed: 'letter',
-        attempts: 0,
-        created: 1,
-        due: 1,
-        expires: 2,
-      })
-      const known = tx.syncClients.ensure('bob', 'device', 1)
-      tx.syncClients.put({ ...known, floor: 5 })
-      const { number: client } = known
+      const { number: client } = tx.syncClients.ensure('bob', 'device', 1)
       const rejection = { name: 'CONFLICT', message: 'No' }
       tx.applied.put('bob', 'tx1', client, 1, { rejection })
       tx.applied.putKeys('bob', 'tx1', 0, ['a'])
-      const operation = { client, subject: 'bob', email: null, kind: 'modify' as const, ts: 1 }
-      tx.criteriaOps.put(7, { ...operation, criteria: '{}', change: null, base: 1 }, 1, 10)
       const table = declare(tx, 'notes', '@id')
       const value = JSON.stringify({ id: 'a', realmId: 'rlm1' })
       tx.objects.put(table, [fresh('a', { realm: ref, value })], NOW)
@@ -214,23 +139,9 @@ test.each(INSTEAD)(
   },
 )
 
-test('a damaged sync client becomes a new one, and its sum is right only then', async () => {
-  using place = await setup()
-  place.change('UPDATE sync_clients SET floor = 99')
-  await using opened = place.open()
-  const { database } = opened
-  await database.write((tx) => {
-    tx.syncClients.noteRejection(1)
-    expect(tx.syncClients.find('bob', 'device')).toBeUndefined()
-    expect(tx.syncClients.ensure('bob', 'device', 2)).toMatchObject({ number: 2, floor: 0 })
-  })
-  expect((await verifyDatabase(database, { accepts: false })).faults).toEqual([])
-})
-
 test('a row that was written by hand can be accepted, and removed', async () => {
   using place = await setup()
   place.change("UPDATE refresh_tokens SET subject = 'eve'")
-  place.change("UPDATE codes SET subject = 'eve'")
   await using opened = place.open()
   const { database } = opened
   await database.write((tx) => tx.forgetAddress('eve'))

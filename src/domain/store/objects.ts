@@ -97,8 +97,6 @@ export interface Change {
   readonly revision: number
   /** The object as it is now, or null: it was removed, or left this realm. */
   readonly object: TimedObject | null
-  /** The checksum is wrong, of the object or of the trace of one that is gone: `key` is not certain. */
-  readonly isDamaged?: true
 }
 
 /** Where `changes` goes on inside a revision: plain JSON, `place` is the engine's. */

@@ -40,8 +40,7 @@ function isSeen({ plan, realms, visibility }: Sight, table: string, object: Time
 export function addSeen(tx: ReadTx, sight: Sight, operations: Operations, change: Change): void {
   const { plan } = sight
   const { table: name, key, revision, object } = change
-  if (change.isDamaged === true) plan.leaveOut(name, key)
-  if (object?.isDamaged === true) return
+  if (object?.isDamaged === true) return plan.leaveOut(name, key)
   const named = plan.pull.named.get(name)?.get(key)
   if (named !== undefined && isPending(named) && revision <= plan.revision) return
   if (object === null) {
