@@ -17,6 +17,7 @@ import type { Live } from './sync/live'
 import type { Application } from './listen'
 import { httpLog, type Logs, serverLog } from './log/log'
 import type { Message } from './mail/message'
+import { createLedger } from './limits/ledger'
 import { RATE_LIMITS } from './limits/rate-limits'
 
 /** The lowest average rate at which a client may send a blob, bytes per second. */
@@ -55,13 +56,15 @@ export function createApplication(
   const hosts = folder.hostsAt('rest')
   const clockOf = ({ segments }: Call) => hosts.findOpen(segments[1] ?? '')?.clock ?? clock
   const isLimited = () => config.rateLimits !== null || !mode.isDevelopment()
+  const ledger = createLedger()
   const http: HttpContext = {
     // Not imported at the top, to keep the start of a server fast.
     operations: async () => (await import('./control/rest')).restOperations(folder),
     hosts,
-    bodies: createBodies({ bytes, depth, values, properties }),
-    uploads: createUploads(),
-    unsent: createUnsent(),
+    ledger,
+    bodies: createBodies({ bytes, depth, values, properties }, { ledger }),
+    uploads: createUploads(ledger),
+    unsent: createUnsent({ ledger }),
     limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clockOf, isLimited),
     deletions: folder.deletions,
     creation: createCreation(folder, config, () => mode.isDevelopment()),

@@ -17,6 +17,7 @@ import type { AccessEntry } from '../log/log'
 import type { Networks } from '../net/networks'
 import type { Bodies } from './body/body'
 import type { Unsent } from './body/unsent'
+import type { Ledger } from '../limits/ledger'
 import type { Uploads } from './body/uploads'
 import type { UploadTimeout } from './body/chunks'
 import type { OriginPolicy } from './cors'
@@ -71,6 +72,8 @@ export interface HttpContext {
   readonly bodies: Bodies
   readonly uploads: Uploads
   readonly unsent: Unsent
+  /** The memory budgets of all of these. */
+  readonly ledger: Ledger
   readonly blobs: BlobContext
   /** How much one request may write. */
   readonly writeLimits: WriteLimits

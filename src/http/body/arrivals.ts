@@ -1,6 +1,13 @@
 import type { Scratch, ScratchWriter } from '../../domain/store/scratch'
 import { SatchelError } from '../../domain/value/error'
 import { nextTurn } from '../../domain/value/turn'
+import {
+  type Account,
+  createLedger,
+  type Ledger,
+  type Reservation,
+  type Victim,
+} from '../../limits/ledger'
 import { free, freeChunk, gather } from './buffer'
 import { type ChunkSource, tooSlow, type UploadTimeout, withTimeout } from './chunks'
 
@@ -52,87 +59,85 @@ export interface Arrival extends AsyncDisposable {
   pieces(): AsyncIterable<Uint8Array>
 }
 
-/** What a body takes. */
+/** A body on its way, with what it takes. */
 interface Claim {
-  readonly caller: string
+  readonly memory: Reservation
+  readonly file: Reservation
   /** `performance.now()` */
   readonly begun: number
   received: number
-  memory: number
-  file: number
-  /** Ends the arrival. */
-  readonly cut: () => void
   isArriving: boolean
+  /** Ends the arrival. */
+  cut(): void
 }
 
-/** `oldAfter`: when a body may be cut, ms. */
-export function createArrivals({ oldAfter = OLD } = {}): Arrivals {
+export interface ArrivalOptions {
+  /** When a body may be cut, ms. */
+  readonly oldAfter?: number
+  readonly ledger?: Ledger
+  /** Begins the names of the accounts. */
+  readonly name?: string
+}
+
+export function createArrivals({
+  oldAfter = OLD,
+  ledger = createLedger(),
+  name: group = 'bodies',
+}: ArrivalOptions = {}): Arrivals {
   const claims = new Set<Claim>()
-  const filesByCaller = new Map<string, number>()
-  let memory = 0
-  let files = 0
+  const memory = ledger.open(`${group} that arrive`, {
+    most: MEMORY,
+    victims: slowest,
+    refuse: tooMany,
+  })
+  const files = ledger.open(`files of ${group}`, {
+    most: FILES,
+    mostOfOwner: FILES_OF_CALLER,
+    isFreeAlone: true,
+    victims: slowest,
+    refuse: tooMany,
+  })
 
-  function addMemory(claim: Claim, more: number): void {
-    makeRoom(claim, () => memory + more <= MEMORY)
-    memory += more
-    claim.memory += more
-  }
-
-  function addFile(claim: Claim, more: number): void {
-    const ofCaller = () => filesByCaller.get(claim.caller) ?? 0
-    makeRoom(claim, () => {
-      const [others, othersOfCaller] = [files - claim.file, ofCaller() - claim.file]
-      return (
-        (others === 0 || files + more <= FILES) &&
-        (othersOfCaller === 0 || ofCaller() + more <= FILES_OF_CALLER)
-      )
-    })
-    files += more
-    claim.file += more
-    filesByCaller.set(claim.caller, ofCaller() + more)
+  /** The bodies that arrive slowly, the slowest first. */
+  function slowest(reservation: Reservation): Victim[] {
+    const now = performance.now()
+    const rateOf = ({ received, begun }: Claim) => (received * 1_000) / (now - begun)
+    return [...claims]
+      .filter(({ isArriving, begun }) => isArriving && now - begun >= oldAfter)
+      .filter((other) => other.memory !== reservation && other.file !== reservation)
+      .filter((other) => rateOf(other) < SLOW)
+      .toSorted((one, other) => rateOf(one) - rateOf(other))
+      .map((other) => ({ owner: other.memory.owner, cut: () => other.cut() }))
   }
 
   function release(claim: Claim): void {
     claims.delete(claim)
-    memory -= claim.memory
-    files -= claim.file
-    const rest = (filesByCaller.get(claim.caller) ?? 0) - claim.file
-    if (rest > 0) filesByCaller.set(claim.caller, rest)
-    else filesByCaller.delete(claim.caller)
-    claim.memory = claim.file = 0
+    memory.release(claim.memory)
+    files.release(claim.file)
   }
 
-  /** Cuts bodies that arrive slowly, the slowest first, until there is room. Throws `BUSY`. */
-  function makeRoom(claim: Claim, isThere: () => boolean): void {
-    if (isThere()) return
-    const now = performance.now()
-    const rateOf = ({ received, begun }: Claim) => (received * 1_000) / (now - begun)
-    const slow = [...claims]
-      .filter((other) => other !== claim && other.isArriving && now - other.begun >= oldAfter)
-      .filter((other) => rateOf(other) < SLOW)
-      .toSorted((one, other) => rateOf(one) - rateOf(other))
-    for (const other of slow) {
-      other.cut()
-      release(other)
-      if (isThere()) return
+  /** Reserves so many more bytes; without them others have the room of the body at once. */
+  function add(account: Account, claim: Claim, kind: 'memory' | 'file', more: number): void {
+    try {
+      account.reserve(claim[kind], claim[kind].bytes + more)
+    } catch (error) {
+      release(claim)
+      throw error
     }
-    // At once: others that ask now have its room.
-    release(claim)
-    throw tooMany()
   }
 
   return {
     async receive({ chunks, scratch, caller, timeout }) {
       const claim: Claim = {
-        caller,
+        memory: { owner: caller, bytes: 0 },
+        file: { owner: caller, bytes: 0 },
         begun: performance.now(),
         received: 0,
-        memory: 0,
-        file: 0,
         isArriving: true,
         cut() {
           claim.isArriving = false
           chunks.cancel()
+          release(claim)
         },
       }
       await using stack = new AsyncDisposableStack()
@@ -143,25 +148,26 @@ export function createArrivals({ oldAfter = OLD } = {}): Arrivals {
 
       /** Writes what is in memory to the file. */
       async function empty(): Promise<ScratchWriter> {
-        addFile(claim, gathered.length)
+        add(files, claim, 'file', gathered.length)
         file ??= stack.use(await scratch.create('json'))
         await file.write(gathered.bytes())
         gathered.clear()
         return file
       }
 
-      async function add(chunk: Uint8Array): Promise<void> {
-        const share = memory - claim.memory > SHORT ? SMALL_SHARE : SHARE
+      async function take(chunk: Uint8Array): Promise<void> {
+        const others = memory.reserved - claim.memory.bytes
+        const share = others > SHORT ? SMALL_SHARE : SHARE
         if (gathered.length + chunk.length > share) {
           const writer = await empty()
           if (chunk.length >= SMALL_SHARE) {
-            addFile(claim, chunk.length)
+            add(files, claim, 'file', chunk.length)
             await writer.write(chunk)
             return freeChunk(chunk)
           }
         }
-        const more = gathered.length + chunk.length - claim.memory
-        if (more > 0) addMemory(claim, more)
+        const more = gathered.length + chunk.length - claim.memory.bytes
+        if (more > 0) add(memory, claim, 'memory', more)
         gathered.add(chunk)
       }
 
@@ -170,7 +176,7 @@ export function createArrivals({ oldAfter = OLD } = {}): Arrivals {
           ? all(chunks)
           : withTimeout(chunks, timeout)) {
           claim.received += chunk.length
-          if (claim.isArriving) await add(chunk)
+          if (claim.isArriving) await take(chunk)
         }
       } catch (error) {
         // The source of a body that was cut reports that it ended early.
@@ -181,8 +187,7 @@ export function createArrivals({ oldAfter = OLD } = {}): Arrivals {
       if (file !== undefined) {
         if (gathered.length > 0) await empty()
         gathered[Symbol.dispose]()
-        memory -= claim.memory
-        claim.memory = 0
+        memory.release(claim.memory)
         await file.close()
       }
       const owned = stack.move()

@@ -3,6 +3,7 @@ import { scanInSlices } from '../../domain/json/slices'
 import type { Scratch } from '../../domain/store/scratch'
 import { SatchelError } from '../../domain/value/error'
 import { nextTurn } from '../../domain/value/turn'
+import { createLedger, type Ledger, type Reservation } from '../../limits/ledger'
 import { type Arrival, createArrivals, piecesOf, tooMany } from './arrivals'
 import { free } from './buffer'
 import { type ChunkSource, chunksOf, incomplete, type UploadTimeout } from './chunks'
@@ -79,21 +80,33 @@ export interface BodyOptions {
   readonly timeout?: UploadTimeout
   /** Collects garbage: at once, or in the background. */
   readonly collectGarbage?: (isAtOnce: boolean) => void
+  readonly ledger?: Ledger
+  /** The bodies that share these budgets. */
+  readonly name?: string
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?(?:json|x?-?tson)\s*(?:;|$)/i
 
 export function createBodies(
   limits: BodyLimits,
-  { advice = 'send it in several requests', timeout, collectGarbage = Bun.gc }: BodyOptions = {},
+  {
+    advice = 'send it in several requests',
+    timeout,
+    collectGarbage = Bun.gc,
+    ledger = createLedger(),
+    name = 'bodies',
+  }: BodyOptions = {},
 ): Bodies {
-  const arrivals = createArrivals()
-  let smallBytes = 0
+  const arrivals = createArrivals({ ledger, name })
+  const small = ledger.open(`small ${name}`, { most: SMALL_ONES, refuse: tooMany })
+  const parsed = ledger.open(`parsed ${name}`, {
+    most: PARSED,
+    isFreeAlone: true,
+    refuse: tooMany,
+  })
   let lastParsing: Promise<unknown> = Promise.resolve()
   /** Large bodies that are parsed, or wait for that. */
   let parsing = 0
-  let parsedMemory = 0
-  let memoryFreed = Promise.withResolvers<void>()
   let parsedBytes = 0
 
   /**
@@ -108,27 +121,18 @@ export function createBodies(
   ): Promise<T> {
     return request.bytes().then((bytes) => {
       if (bytes.length !== length) throw incomplete()
-      hold(length)
+      const reservation = { owner: '', bytes: 0 }
+      small.reserve(reservation, length)
+      const release = () => small.release(reservation)
       try {
-        return releaseAfter(use(request, bytes, context), length)
+        const done = use(request, bytes, context)
+        void done.then(release, release)
+        return done
       } catch (error) {
-        smallBytes -= length
+        release()
         throw error
       }
     }, refuseIncomplete)
-  }
-
-  function hold(length: number): void {
-    if (smallBytes + length > SMALL_ONES) throw tooMany()
-    smallBytes += length
-  }
-
-  function releaseAfter<T>(done: Promise<T>, length: number): Promise<T> {
-    const release = () => {
-      smallBytes -= length
-    }
-    void done.then(release, release)
-    return done
   }
 
   async function withArrival<T, V>(
@@ -196,7 +200,7 @@ export function createBodies(
     read: () => Promise<LargeBody<V>>,
     work: JsonWork<T, V>,
   ): Promise<T> {
-    const { value, length, weight } = await oneByOne(async () => {
+    const { value, length, reservation } = await oneByOne(async () => {
       // The caller is gone: another one has its turn.
       if (request.signal.aborted) throw incomplete()
       return await read()
@@ -204,7 +208,7 @@ export function createBodies(
     try {
       return await work(value, length)
     } finally {
-      void leave(weight)
+      void leave(reservation)
     }
   }
 
@@ -212,12 +216,12 @@ export function createBodies(
     const { length } = bytes
     try {
       const json = await scanInSlices(bytes, limits)
-      const weight = COPIES * length + BYTES_PER_VALUE * json.values
-      await enter(weight)
+      const reservation = { owner: '', bytes: 0 }
+      await parsed.reserveInTurn(reservation, COPIES * length + BYTES_PER_VALUE * json.values)
       try {
-        return { value: (await json.parse()) as V, length, weight }
+        return { value: (await json.parse()) as V, length, reservation }
       } catch (error) {
-        void leave(weight)
+        void leave(reservation)
         throw error
       }
     } finally {
@@ -231,19 +235,16 @@ export function createBodies(
     pieces: AsyncIterable<Uint8Array>,
     length: number,
   ): Promise<LargeBody<V>> {
-    let weight = 0
-    const grow = async (more: number) => {
-      await enter(more, weight)
-      weight += more
-    }
+    const reservation = { owner: '', bytes: 0 }
+    const grow = (more: number) => parsed.reserveInTurn(reservation, reservation.bytes + more)
     await grow(COPIES * length)
     try {
       const value = await reader.large(collecting(whileAwaited(request, pieces)), (values) =>
         grow(BYTES_PER_VALUE * values),
       )
-      return { value, length, weight }
+      return { value, length, reservation }
     } catch (error) {
-      void leave(weight)
+      void leave(reservation)
       throw error
     }
   }
@@ -269,17 +270,9 @@ export function createBodies(
     return turn
   }
 
-  /** Resolves when there is memory for a parsed body, besides its `own`. Only one of them waits. */
-  async function enter(weight: number, own = 0): Promise<void> {
-    while (parsedMemory > own && parsedMemory + weight > PARSED) await memoryFreed.promise
-    parsedMemory += weight
-  }
-
-  async function leave(weight: number): Promise<void> {
-    await collect(weight)
-    parsedMemory -= weight
-    memoryFreed.resolve()
-    memoryFreed = Promise.withResolvers()
+  async function leave(reservation: Reservation): Promise<void> {
+    await collect(reservation.bytes)
+    parsed.release(reservation)
   }
 
   /**
@@ -292,7 +285,7 @@ export function createBodies(
     if (parsedBytes < COLLECT_AFTER_PARSED) return
     parsedBytes = 0
     await nextTurn()
-    const isNeeded = parsing > 0 || parsedMemory > weight
+    const isNeeded = parsing > 0 || parsed.reserved > weight
     collectGarbage(isNeeded)
   }
 
@@ -374,11 +367,11 @@ async function takeFrom(arrival: Arrival): Promise<Uint8Array> {
   return bytes
 }
 
-/** A body that was read, and the memory that is reserved for it, in bytes. */
+/** A body that was read, and the memory that is reserved for it. */
 interface LargeBody<V> {
   readonly value: V
   readonly length: number
-  readonly weight: number
+  readonly reservation: Reservation
 }
 
 /** The pieces, as long as the caller is there. */

@@ -1,4 +1,5 @@
 import { SatchelError } from '../../domain/value/error'
+import { createLedger, type Reservation, type Victim } from '../../limits/ledger'
 import { pacedStream, type StreamRoom } from './json-stream'
 
 const MIB = 1024 * 1024
@@ -46,9 +47,8 @@ export interface Room extends StreamRoom {
   settle(): boolean
 }
 
-interface Reservation {
-  readonly caller: string
-  bytes: number
+/** The memory of one answer. */
+interface Answer extends Reservation {
   /** `performance.now()` when the stream began, and when its reader last accepted something. */
   begun: number
   acceptedAt: number
@@ -56,47 +56,26 @@ interface Reservation {
   cut: (() => void) | undefined
 }
 
-export function createUnsent({ stalledMs = STALLED_MS } = {}): Unsent {
-  let reserved = 0
+export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() } = {}): Unsent {
+  const streams = new Set<Answer>()
   let characters = 0
-  const bytesByCaller = new Map<string, number>()
-  const streams = new Set<Reservation>()
 
-  function add(reservation: Reservation, bytes: number): void {
-    reserved += bytes
-    reservation.bytes += bytes
-    const ofCaller = (bytesByCaller.get(reservation.caller) ?? 0) + bytes
-    if (ofCaller > 0) bytesByCaller.set(reservation.caller, ofCaller)
-    else bytesByCaller.delete(reservation.caller)
-  }
-
-  /** The bytes of other answers of the caller; an answer on its own may have any size. */
-  function othersOf({ caller, bytes }: Reservation): number {
-    return (bytesByCaller.get(caller) ?? 0) - bytes
-  }
-
-  function isCallerOver(reservation: Reservation, bytes: number): boolean {
-    const others = othersOf(reservation)
-    return others > 0 && others + bytes > BUDGET_OF_CALLER
-  }
-
-  function isOver(reservation: Reservation, bytes: number): boolean {
-    const others = reserved - reservation.bytes
-    return others > 0 && others + bytes > BUDGET
-  }
-
-  function makeRoom(reservation: Reservation, bytes: number): void {
+  /** Those whose reader accepted nothing for the longest time come first. */
+  function stalled(answer: Answer): Victim[] {
     const now = performance.now()
-    const stalled = [...streams]
-      .filter((other) => other !== reservation && isStalled(other, now, stalledMs))
+    return [...streams]
+      .filter((other) => other !== answer && isStalled(other, now, stalledMs))
       .toSorted((one, other) => one.acceptedAt - other.acceptedAt)
-    for (const other of stalled) {
-      if (isCallerOver(reservation, bytes)) {
-        if (other.caller === reservation.caller) other.cut?.()
-      } else if (isOver(reservation, bytes)) other.cut?.()
-      else return
-    }
+      .map(({ owner, cut }) => ({ owner, cut: () => cut?.() }))
   }
+
+  const account = ledger.open<Answer>('unsent answers', {
+    most: BUDGET,
+    mostOfOwner: BUDGET_OF_CALLER,
+    isFreeAlone: true,
+    victims: stalled,
+    refuse: tooMany,
+  })
 
   function collect(length: number): void {
     characters += length
@@ -106,26 +85,21 @@ export function createUnsent({ stalledMs = STALLED_MS } = {}): Unsent {
   }
 
   function open({ caller, pending, ended }: RoomOwner): Room {
-    let reservation: Reservation | undefined
+    let answer: Answer | undefined
     const isSmall = (bytes: number) =>
       bytes <= UNCOUNTED || (bytes <= MEDIUM && bytes * pending() <= BUDGET_OF_MEDIUM)
 
     const room: Room = {
       resize(bytes) {
-        reservation ??= {
-          caller: caller(),
+        answer ??= {
+          owner: caller(),
           bytes: 0,
           begun: 0,
           acceptedAt: 0,
           acceptedBytes: 0,
           cut: undefined,
         }
-        if (bytes > reservation.bytes) {
-          const exceeds = (one: Reservation) => isCallerOver(one, bytes) || isOver(one, bytes)
-          if (exceeds(reservation)) makeRoom(reservation, bytes)
-          if (exceeds(reservation)) throw tooMany()
-        }
-        add(reservation, bytes - reservation.bytes)
+        account.reserve(answer, bytes)
       },
 
       reserve(bytes) {
@@ -146,29 +120,29 @@ export function createUnsent({ stalledMs = STALLED_MS } = {}): Unsent {
       },
 
       handOver(cut) {
-        if (reservation === undefined) room.resize(0)
-        if (reservation === undefined) return
-        reservation.cut = cut
-        reservation.begun = reservation.acceptedAt = performance.now()
-        streams.add(reservation)
+        if (answer === undefined) room.resize(0)
+        if (answer === undefined) return
+        answer.cut = cut
+        answer.begun = answer.acceptedAt = performance.now()
+        streams.add(answer)
       },
 
       accepted(bytes) {
-        if (reservation === undefined) return
-        reservation.acceptedAt = performance.now()
-        reservation.acceptedBytes += bytes
+        if (answer === undefined) return
+        answer.acceptedAt = performance.now()
+        answer.acceptedBytes += bytes
       },
 
       release(reason) {
-        if (reservation === undefined) return
-        const isStream = streams.delete(reservation)
-        add(reservation, -reservation.bytes)
-        reservation = undefined
+        if (answer === undefined) return
+        const isStream = streams.delete(answer)
+        account.release(answer)
+        answer = undefined
         if (isStream) ended(reason)
       },
 
       settle() {
-        if (reservation?.cut !== undefined) return true
+        if (answer?.cut !== undefined) return true
         room.release()
         return false
       },
@@ -179,7 +153,7 @@ export function createUnsent({ stalledMs = STALLED_MS } = {}): Unsent {
   return {
     open,
     get reserved() {
-      return reserved
+      return account.reserved
     },
   }
 }
@@ -205,7 +179,7 @@ function sendBytes(bytes: Buffer<ArrayBuffer>, room: Room): ReadableStream<Uint8
 }
 
 function isStalled(
-  { begun, acceptedAt, acceptedBytes }: Reservation,
+  { begun, acceptedAt, acceptedBytes }: Answer,
   now: number,
   stalledMs: number,
 ): boolean {

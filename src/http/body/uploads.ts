@@ -1,3 +1,4 @@
+import { createLedger } from '../../limits/ledger'
 import { tooMany } from './arrivals'
 
 /** Uploads that stream to the disk at the same time, of all senders, in bytes (design.md §6). */
@@ -22,9 +23,12 @@ export interface UploadBudget extends Disposable {
   readonly consume: (bytes: number) => void
 }
 
-export function createUploads(): Uploads {
-  let memoryOfAll = 0
-  const memoryBySender = new Map<string, number>()
+export function createUploads(ledger = createLedger()): Uploads {
+  const account = ledger.open('uploads', {
+    most: BUDGET,
+    mostOfOwner: BUDGET_OF_SENDER,
+    refuse: tooMany,
+  })
   let uploaded = 0
 
   function collect(bytes: number): void {
@@ -37,27 +41,14 @@ export function createUploads(): Uploads {
 
   return {
     begin(sender) {
-      let memory = 0
-      const reserve = (to: number) => {
-        const ofSender = (memoryBySender.get(sender) ?? 0) + to - memory
-        if (ofSender > BUDGET_OF_SENDER || memoryOfAll + to - memory > BUDGET) throw tooMany()
-        memoryBySender.set(sender, ofSender)
-        memoryOfAll += to - memory
-        memory = to
-      }
-      reserve(SLOW)
+      const reservation = { owner: sender, bytes: 0 }
+      account.reserve(reservation, SLOW)
       return {
         consume(bytes) {
-          if (memory === SLOW && bytes > SLOW) reserve(FAST)
+          if (reservation.bytes === SLOW && bytes > SLOW) account.reserve(reservation, FAST)
           collect(bytes)
         },
-        [Symbol.dispose]() {
-          memoryOfAll -= memory
-          const ofSender = (memoryBySender.get(sender) ?? 0) - memory
-          if (ofSender > 0) memoryBySender.set(sender, ofSender)
-          else memoryBySender.delete(sender)
-          memory = 0
-        },
+        [Symbol.dispose]: () => account.release(reservation),
       }
     },
   }

@@ -43,6 +43,8 @@ export function createSync(http: HttpContext): AnswerSync {
   const bodies = createBodies(LIMITS, {
     advice: 'import a file with satchel import',
     timeout: http.blobs.timeout,
+    ledger: http.ledger,
+    name: 'sync bodies',
   })
   const reader: JsonReader<SyncRequest> = {
     small: (body) => readSyncRequest(body, http.writeLimits),
