@@ -54,7 +54,7 @@ const ACCEPTED = [
   ["UPDATE o_4 SET entered = entered - 1 WHERE key = 'itmb'", 'damaged', 'items', 'itmb'],
   ["UPDATE o_2 SET revision = revision - 1 WHERE key = 'mmb1'", 'damaged', 'members', 'mmb1'],
   ["UPDATE users SET type = 'demo' WHERE id = 'bob'", 'damaged', 'users', 'bob'],
-  ["UPDATE users SET search = 'eve' WHERE id = 'eve'", 'missing entry', 'users', 'eve'],
+  ["UPDATE users SET search = 'ewe' WHERE id = 'eve'", 'missing entry', 'users', 'eve'],
   [
     "DELETE FROM index_entries WHERE seq = (SELECT seq FROM o_4 WHERE key = 'itmd')",
     'missing entry',
