@@ -7,15 +7,12 @@ import { type CheckedRows, sumOfRow } from './sum'
 interface Summed {
   /** What a row is, for messages. */
   readonly noun: string
-  /** Its table, and the column with the sum, where they are not named as usual. */
-  readonly table?: string
-  readonly sum?: string
   readonly key: readonly string[]
   /** The columns that the sum covers. Others change often, and are checked where they are used. */
   readonly columns: readonly string[]
 }
 
-/** By the names of their tables, unless they name another. */
+/** By the names of their tables. */
 const TABLES = {
   realm_ids: { noun: 'realm', key: ['number'], columns: ['number', 'id', 'state', 'born'] },
   indexes: {
@@ -71,10 +68,7 @@ export function noteSum(
 ): void {
   const row = rowAt(prepare, name, key)
   if (row === null) return
-  prepare(`UPDATE ${tableOf(name)} SET ${sumColumnOf(name)} = ? WHERE ${isAt(name)}`).run(
-    sumOf(name, row),
-    ...key,
-  )
+  prepare(`UPDATE ${name} SET sum = ? WHERE ${isAt(name)}`).run(sumOf(name, row), ...key)
 }
 
 /** Throws `DAMAGED` when the row with this key is not as it was written; none is sound. */
@@ -124,14 +118,14 @@ export function checkSummed(
   const from = after === '' ? [] : (JSON.parse(after) as (string | number)[])
   const start = from.length === 0 ? '' : `WHERE (${key.join()}) > (${key.map(() => '?').join()})`
   const rows = prepare<Row>(
-    `SELECT ${columnsOf(name)} FROM ${tableOf(name)} ${start} ORDER BY ${key.join()} LIMIT ${STEP}`,
+    `SELECT ${columnsOf(name)} FROM ${name} ${start} ORDER BY ${key.join()} LIMIT ${STEP}`,
   ).all(...from)
   const keyOf = (row: Row) => key.map((column) => row[column] as string | number)
   const faults: Fault[] = []
   for (const row of rows) {
     if (isSound(name, row)) continue
     if (accepting === undefined) {
-      faults.push({ problem: 'damaged', table: tableOf(name), key: keyOf(row).join(' ') })
+      faults.push({ problem: 'damaged', table: name, key: keyOf(row).join(' ') })
     } else {
       noteSum(accepting, name, ...keyOf(row))
     }
@@ -144,9 +138,7 @@ export function checkSummed(
 type Key = readonly (string | number)[]
 
 function rowAt(prepare: Connection['prepare'], name: SummedName, key: Key): Row | null {
-  return prepare<Row>(`SELECT ${columnsOf(name)} FROM ${tableOf(name)} WHERE ${isAt(name)}`).get(
-    ...key,
-  )
+  return prepare<Row>(`SELECT ${columnsOf(name)} FROM ${name} WHERE ${isAt(name)}`).get(...key)
 }
 
 function isAt(name: SummedName): string {
@@ -155,17 +147,7 @@ function isAt(name: SummedName): string {
 
 function columnsOf(name: SummedName): string {
   const { key, columns } = TABLES[name]
-  return [...new Set<string>([...key, ...columns]), `${sumColumnOf(name)} AS sum`].join(', ')
-}
-
-function tableOf(name: SummedName): string {
-  const { table = name }: Summed = TABLES[name]
-  return table
-}
-
-function sumColumnOf(name: SummedName): string {
-  const { sum = 'sum' }: Summed = TABLES[name]
-  return sum
+  return [...new Set<string>([...key, ...columns, 'sum'])].join(', ')
 }
 
 /** The sum of a row, of which all columns that it covers are given. */
