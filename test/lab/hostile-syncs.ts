@@ -1,6 +1,6 @@
 import type { Caller } from '../http/setup'
 import { type Attack, experimentOf, type Stage } from './attack'
-import { cpuOf, type Waits } from './beside'
+import { cpuOf, MOST_WRITE, type Waits } from './beside'
 import type { Experiment } from './experiment'
 
 /** No caller may notice that a request of another one is refused. */
@@ -28,6 +28,10 @@ const ATTACKS: readonly Attack[] = [
       }
     },
   },
+  ...[20, 1_000].map((count): Attack => ({
+    title: `${count.toLocaleString('en')} kept criteria as large as they may be, then a push of 200 rows of another member`,
+    run: (stage) => replayKept(stage, count),
+  })),
   {
     title: 'a schema with 16,000 new tables',
     async run({ hurl, mallory }) {
@@ -165,6 +169,49 @@ const ATTACKS: readonly Attack[] = [
 ]
 
 export const hostileSyncs: readonly Experiment[] = ATTACKS.map((attack) => experimentOf(48, attack))
+
+/** Names of a path, parts of an index, and characters of a bound: the most that are kept. */
+const KEPT = { names: 31, parts: 16, bound: 450 }
+
+/** The rows of another member come late, so that the kept operations are held against each of them. */
+async function replayKept({ executable, root, hurl, mallory, facts }: Stage, count: number) {
+  const victim = await executable.as('victim@example.com')
+  const place = { realmId: 'rlm-kept', owner: MUT.userId }
+  const owned = { ...place, owner: 'victim@example.com' }
+  await root.post('/all/realms', place)
+  const permissions = { manage: '*' }
+  await root.post('/all/members', { ...place, userId: 'victim@example.com', permissions })
+  const path = Array.from({ length: KEPT.names }, () => 'a').join('.')
+  const parts = Array.from({ length: KEPT.parts }, () => path)
+  const bound = (text: string) => parts.map(() => text)
+  const muts = Array.from({ length: count }, (_, n) => ({
+    ...MUT,
+    txid: `kept${n}`,
+    type: 'modify',
+    criteria: {
+      index: `[${parts.join('+')}]`,
+      range: { type: 2, lower: bound(''), upper: bound('x'.repeat(KEPT.bound)) },
+    },
+    changeSpec: Object.fromEntries(Array.from({ length: 200 }, (_unused, at) => [`p${at}.q`, n])),
+  }))
+  const first = await victim.post('/sync', { ...FIELDS, clientIdentity: 'victim', changes: [] })
+  const { serverRevision, realms } = first.body as { serverRevision: string; realms: string[] }
+  await hurl('the operations', [200], pusher(mallory, muts))
+  let value: unknown = 'w'
+  for (let depth = 0; depth < KEPT.names; depth += 1) value = { a: value }
+  const keys = Array.from({ length: 200 }, (_, n) => `late${n}`)
+  const values = keys.map((id) => ({ id, ...owned, ...(value as object) }))
+  const late = { ...MUT, userId: 'victim@example.com', type: 'insert', keys, values }
+  const send = syncer(victim, {
+    clientIdentity: 'victim',
+    lastPull: { serverRevision, realms, inviteRealms: [] },
+    changes: [{ table: 'plain', muts: [late] }],
+  })
+  // One unit, for which all others wait.
+  await hurl('200 late rows', [200], send, { write: MOST_WRITE, read: MOST_WRITE })
+  const { body } = await mallory.get('/my/plain/late0')
+  facts.push(`${Object.keys(body as object).length} properties of a late row`)
+}
 
 export const MUT = { txid: 'attack', userId: 'mallory@example.com', ts: Date.now(), keys: [] }
 

@@ -50,12 +50,12 @@ export function readChangeSpec(spec: WireObject, limits = NO_LIMITS): Change[] {
 }
 
 /** A change of so many characters may be made to any number of objects. */
-const UNCOUNTED = 1_024
+const FREE_CHARACTERS = 1_024
 
 /** How many characters a changeSpec copies into so many objects, as the limit of them counts. */
 export function copiesOf(spec: unknown, objects: number): number {
   if (objects < 2) return 0
-  return Math.max(0, (JSON.stringify(spec)?.length ?? 0) - UNCOUNTED) * objects
+  return Math.max(0, (JSON.stringify(spec)?.length ?? 0) - FREE_CHARACTERS) * objects
 }
 
 /** Throws `UNPROCESSABLE` when the changes of a transaction copy more into its objects. */

@@ -16,6 +16,8 @@ export interface KeptOperation {
   readonly criteria: Criteria
   readonly change: readonly Change[]
   readonly actor: Actor
+  /** The steps that it takes to hold it against a row. */
+  readonly stepsToTest: number
 }
 
 /** What the replays of one unit share. */
@@ -26,13 +28,34 @@ export interface Replays {
   steps: number
 }
 
-/** A step is the comparison of an operation with a row, about half a microsecond. */
-const STEPS_TO_READ = 10
+/** A step is the comparison of a plain operation with a row, about half a microsecond. */
 const STEPS_TO_APPLY = 150
+const STEPS_TO_READ = 10
+/** Characters of a change that are applied, and of an operation that are read, in a step. */
+const APPLIED_CHARACTERS_PER_STEP = 3
+const READ_CHARACTERS_PER_STEP = 50
+/** Names on the way to indexed values that are followed in a step. */
+const NAMES_PER_STEP = 50
 
-/** The steps that it takes to apply an operation to a row. */
-export function stepsToApply({ kept }: KeptOperation): number {
-  return STEPS_TO_APPLY + Math.ceil((kept.change?.length ?? 0) / 100)
+/** The steps that it takes to apply an operation to a row of so many values, which is copied. */
+export function stepsToApply({ kept }: KeptOperation, values: number): number {
+  return (
+    STEPS_TO_APPLY +
+    Math.ceil((kept.change?.length ?? 0) / APPLIED_CHARACTERS_PER_STEP) +
+    2 * values
+  )
+}
+
+function stepsToRead({ criteria, change }: CriteriaOperation): number {
+  return (
+    STEPS_TO_READ + Math.ceil((criteria.length + (change?.length ?? 0)) / READ_CHARACTERS_PER_STEP)
+  )
+}
+
+function stepsToTest({ paths }: Criteria): number {
+  let names = 0
+  for (const path of paths) names += path.length
+  return 1 + Math.floor(names / NAMES_PER_STEP)
 }
 
 /** Kept operations that are read for one place and base at the most: the newest of them. */
@@ -76,13 +99,26 @@ export function keptOperations(
   const isShared = realm !== undefined && id.startsWith('rlm')
   const authors = isShared ? { realm } : { subject: realm === undefined ? subject : id }
   const since = criteriaOps.list(table.number, authors, base, MAX_OPERATIONS)
-  replays.steps -= since.length * STEPS_TO_READ
-  const operations = since.map((kept) => ({
-    kept,
-    criteria: readCriteria(JSON.parse(kept.criteria)),
-    change: kept.change === null ? [] : readChangeSpec(parseStored(kept.change)),
-    actor: { subject: kept.subject, email: kept.email, name: null, scopes: new Set<never>() },
-  }))
+  const operations = readNewest(since, replays)
   ofTable.set(name, operations)
   return operations
+}
+
+/** Reads the newest of them: so many that the unit has steps left to apply them. */
+function readNewest(since: readonly CriteriaOperation[], replays: Replays): KeptOperation[] {
+  const operations: KeptOperation[] = []
+  const least = replays.steps / 2
+  for (const kept of since.toReversed()) {
+    if (replays.steps < least) break
+    replays.steps -= stepsToRead(kept)
+    const criteria = readCriteria(JSON.parse(kept.criteria))
+    operations.push({
+      kept,
+      criteria,
+      change: kept.change === null ? [] : readChangeSpec(parseStored(kept.change)),
+      actor: { subject: kept.subject, email: kept.email, name: null, scopes: new Set<never>() },
+      stepsToTest: stepsToTest(criteria),
+    })
+  }
+  return operations.reverse()
 }

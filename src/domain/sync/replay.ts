@@ -49,8 +49,8 @@ function applyAll(
   for (let at = 0; at < operations.length && replays.steps > 0; at += 1) {
     const operation = operations[at]
     if (operation === undefined || row.state.kind !== 'row') break
-    replays.steps -= 1
-    const { criteria } = operation
+    const { criteria, stepsToTest } = operation
+    replays.steps -= stepsToTest
     if (!satisfies(criteria, row.state.object, key, multiOf)) continue
     // The operations of the row's own client have met the row as it was sent.
     const isOwn = operation.kept.client === run.push.client.number
@@ -58,7 +58,9 @@ function applyAll(
     const wasThere = earlier !== undefined && satisfies(criteria, earlier, key, multiOf)
     if (wasThere && couldRead(run, row, operation)) continue
     if (isOlder(operation, row.state.stamps)) continue
-    replays.steps -= stepsToApply(operation)
+    const cost = stepsToApply(operation, valuesIn(row.state.object, replays.steps))
+    if (cost > replays.steps) continue
+    replays.steps -= cost
     if (!applyKept(run, row, operation, place)) continue
     isChanged = true
     const next = placeOf(run, row)
@@ -70,6 +72,18 @@ function applyAll(
     at = -1
   }
   return isChanged
+}
+
+/** How many values an object holds, counted up to `most`. */
+function valuesIn(object: WireObject, most: number): number {
+  const open: unknown[] = [object]
+  let count = 0
+  for (let value = open.pop(); value !== undefined && count <= most; value = open.pop()) {
+    count += 1
+    if (typeof value !== 'object' || value === null) continue
+    for (const inner of Object.values(value)) open.push(inner)
+  }
+  return count
 }
 
 function isAfter(one: OperationPlace, other: OperationPlace): boolean {

@@ -116,7 +116,7 @@ export const FIXED_LIMITS = {
   replaySteps: {
     most: 600_000,
     unit: 'comparisons',
-    of: 'late objects of a push, 500 at a time, with kept operations (applying one counts as 150)',
+    of: 'late objects of a push, 500 at a time, with kept operations (applying one counts as 150; long ones and large objects count by their length)',
     beyond: 'the others are left out',
   },
   userClients: {

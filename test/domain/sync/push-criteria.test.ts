@@ -766,4 +766,46 @@ describe('kept operations', () => {
     await bob.send([[insert({ ...late[0]!, id: 'next' })]], { base })
     expect(await read(database, 'cards', 'next')).toMatchObject({ n: 30 })
   })
+
+  test('count by the length of their criteria and changes, and by the size of the late row', async () => {
+    const long = Array.from({ length: 31 }, () => 'a').join('.')
+    const index = `[${Array.from({ length: 16 }, () => long).join('+')}]`
+    const bound = (text: string) => Array.from({ length: 16 }, () => text)
+    const deep = long.split('.').reduce<unknown>((value) => ({ a: value }), 'w')
+    const heavy = { index, range: { type: 2, lower: bound(''), upper: bound('x') } }
+    const change = { n: { '@@propmod': { add: 1 } } }
+    const paths = Object.fromEntries(Array.from({ length: 900 }, (_, n) => [`p${n}`, 0]))
+    const large = { many: Array.from({ length: 20_000 }, () => 0) }
+    const applied = async (
+      rows: number,
+      criteria: object,
+      changeSpec: object,
+      values: object = {},
+    ) => {
+      await using world = await setupPush()
+      const { database } = world
+      const alice = await connect(database, 'alice')
+      const bob = await connect(database, 'bob')
+      const base = await revisionOf(database)
+      const modify = { type: 'modify', keys: [], criteria, changeSpec }
+      await alice.push(...Array.from({ length: 30 }, () => modify))
+      const late = Array.from({ length: rows }, (_, n) =>
+        card(`c${n}`, { list: 'x', n: 0, ...values }, 'bob', 'rlm-team'),
+      )
+      await bob.send([[insert(...late)]], { base })
+      const found = await Promise.all(late.map(({ id }) => read(database, 'cards', id)))
+      return found.reduce((all, row) => all + Number(row?.['n']), 0)
+    }
+    expect(await applied(10, inList('x'), change)).toBe(300)
+    expect(await applied(10, heavy, change, deep as object)).toBe(300)
+    // Half a million steps are enough for some of these.
+    for (const [changeSpec, row] of [
+      [{ ...change, ...paths }, {}],
+      [change, large],
+    ] as const) {
+      const count = await applied(10, inList('x'), changeSpec, row)
+      expect(count).toBeGreaterThan(0)
+      expect(count).toBeLessThan(300)
+    }
+  }, 30_000)
 })
