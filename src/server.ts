@@ -72,6 +72,8 @@ export interface ServerContext {
   readonly logs: Logs
   /** Called when the server listens; requests wait for the rest of the start. Must not throw. */
   readonly ready?: (server: Server) => void
+  /** Calls `work` again and again until it is disposed; absent: by a timer of this process. */
+  readonly every?: (ms: number, work: () => void) => Disposable
   /** Opens what keeps the databases; absent: SQLite and files below the data folder. */
   readonly openEngine?: typeof openFolderEngine
 }
@@ -87,7 +89,7 @@ const FIRST_DATABASE = 'main'
  */
 export async function startServer(
   config: Config,
-  { clock, logs, ready, openEngine }: ServerContext,
+  { clock, logs, ready, openEngine, every = repeat }: ServerContext,
 ): Promise<Server> {
   await using stack = new AsyncDisposableStack()
   const mode = createMode(config)
@@ -155,6 +157,10 @@ export async function startServer(
     commands = opened
     folder.answersAt(opened.address, token)
     hasStarted = true
+    if (config.backup !== null) {
+      const { startBackupSchedule } = await import('./control/backup-schedule')
+      owned.use(startBackupSchedule(folder, config.backup, config, { clock, every }))
+    }
     if (client !== undefined) await application.open()
   }
 
@@ -279,6 +285,13 @@ async function requireReadable({ hosts }: DataFolder, name: string): Promise<voi
 
 function reportUnopened(database: string, error: unknown): void {
   serverLog.error('A database cannot be opened', { database, error })
+}
+
+/** Does not keep the process alive. */
+function repeat(ms: number, work: () => void): Disposable {
+  const timer = setInterval(work, ms)
+  timer.unref()
+  return { [Symbol.dispose]: () => clearInterval(timer) }
 }
 
 async function isDoneWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {

@@ -33,6 +33,7 @@ export function openFolderTarget(given: string): Target {
   return {
     name: root,
     warnings,
+    canShare: true,
     takesKeys: true,
     async list() {
       const names = await namesIn(root)

@@ -70,9 +70,9 @@ export async function makeBackup(
   send: SendBackup,
   { now, version, isWhole = false }: MakeOptions,
 ): Promise<MadeBackup> {
-  await target.clean()
+  await target.clean(now)
   const earlier = await target.list()
-  const before = isWhole ? undefined : earlier.at(-1)
+  const before = isWhole || !target.canShare ? undefined : earlier.at(-1)
   const name = backupName(now, earlier)
   await using draft = await target.begin(name)
   const writer = createBackupWriter(target, draft, before)

@@ -4,6 +4,8 @@ export interface Target {
   readonly name: string
   /** Sentences about it for the operator. */
   readonly warnings: readonly string[]
+  /** A backup may share files with an earlier one. */
+  readonly canShare: boolean
   /** May `secret.key` be written to it. */
   readonly takesKeys: boolean
   /** The names of the complete backups, the oldest first. */
@@ -18,8 +20,8 @@ export interface Target {
   begin(backup: string): Promise<Draft>
   /** Removes a backup. */
   remove(backup: string): Promise<void>
-  /** Removes what backups that were interrupted have left. */
-  clean(): Promise<void>
+  /** Removes what backups that were interrupted have left; `now` in ms. */
+  clean(now: number): Promise<void>
 }
 
 export interface TargetFile {

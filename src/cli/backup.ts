@@ -1,10 +1,11 @@
-import { type Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings'
 import { version } from '../../package.json'
 import type { MadeBackup } from '../backups/make'
-import { type Target, timeOfBackup } from '../backups/target'
+import type { Target } from '../backups/target'
 import type { BackupFault } from '../backups/verify'
-import { UsageError } from '../config/config'
-import { parseRetention, keptTimes, type Retention } from '../domain/backup/retention'
+import { readConfig, UsageError } from '../config/config'
+import { SETTINGS } from '../config/settings'
+import { parseRetention, type Retention } from '../domain/backup/retention'
 import { SatchelError } from '../domain/value/error'
 import { type Cli, example, inSession, Interruption, withFolder } from './command'
 import { counted, minute, note, print, showProgress, size } from './output'
@@ -12,9 +13,12 @@ import { table } from './table'
 
 /** `satchel backup` and `satchel backup list|verify|prune`. */
 export function addBackupCommands(program: Command, cli: Cli): void {
-  const backup = withFolder(program.command('backup'))
+  const backup = withTarget(withFolder(program.command('backup')))
     .description('back up all databases while they are served')
-    .argument('<target>', 'a folder with backups, which is made if there is none')
+    .argument(
+      '<target>',
+      'a folder with backups, which is made if there is none, or s3://bucket/prefix',
+    )
     .option('--db <name>', 'only this database')
     .addHelpText(
       'after',
@@ -29,7 +33,7 @@ export function addBackupCommands(program: Command, cli: Cli): void {
       ),
     )
   backup.action(async (given, options) => {
-    const target = await openTarget(given)
+    const target = await openTarget(given, options)
     using progress = showProgress(cli, options, 'bytes')
     const made = await interruptible(cli, (signal) =>
       inSession(cli, options, async (session) => {
@@ -62,14 +66,13 @@ export function addBackupCommands(program: Command, cli: Cli): void {
     requireUndamaged(made)
   })
 
-  backup
-    .command('list')
+  withTarget(backup.command('list'))
     .description('list the backups in a folder')
-    .argument('<target>', 'the folder with backups')
+    .argument('<target>', 'the folder or bucket with backups')
     .option('--json', 'print JSON for programs')
     .addHelpText('after', example('satchel backup list /mnt/backups'))
     .action(async (given, options) => {
-      const target = await openTarget(given)
+      const target = await openTarget(given, options)
       const { readManifestOf } = await import('../backups/contents')
       const data = []
       for (const backup of await target.list()) {
@@ -91,16 +94,15 @@ export function addBackupCommands(program: Command, cli: Cli): void {
       await print(cli, options, { data }, shown)
     })
 
-  backup
-    .command('verify')
+  withTarget(backup.command('verify'))
     .description('read a backup again, and compare everything with its manifest')
-    .argument('<target>', 'the folder with backups')
+    .argument('<target>', 'the folder or bucket with backups')
     .argument('[backup]', 'the name of the backup (default: the newest)')
     .option('--all', 'all backups')
     .option('--json', 'print JSON for programs')
     .addHelpText('after', example('satchel backup verify /mnt/backups'))
     .action(async (given, name, options) => {
-      const target = await openTarget(given)
+      const target = await openTarget(given, options)
       const names = options.all ? await target.list() : [await chooseBackup(target, name)]
       const { verifyBackup } = await import('../backups/verify')
       const { damageIn } = await import('../host/backup-target')
@@ -130,10 +132,9 @@ export function addBackupCommands(program: Command, cli: Cli): void {
       )
     })
 
-  backup
-    .command('prune')
+  withTarget(backup.command('prune'))
     .description('remove old backups')
-    .argument('<target>', 'the folder with backups')
+    .argument('<target>', 'the folder or bucket with backups')
     .requiredOption(
       '--keep <numbers>',
       'keep the last backup of each of so many days, weeks and months: 7d,4w,12m',
@@ -143,8 +144,9 @@ export function addBackupCommands(program: Command, cli: Cli): void {
     .option('--json', 'print JSON for programs')
     .addHelpText('after', example('satchel backup prune /mnt/backups --keep 7d,4w,12m'))
     .action(async (given, options) => {
-      const target = await openTarget(given)
+      const target = await openTarget(given, options)
       const { keep, dryRun = false } = options
+      const { prune } = await import('../backups/prune')
       const { removed, kept } = await prune(target, keep, dryRun)
       const verb = dryRun ? 'Would remove' : 'Removed'
       const names = removed.map((name) => `\n  ${name}`).join('')
@@ -164,21 +166,28 @@ export const FAULTS: Readonly<Record<BackupFault['problem'], string>> = {
   'no file': 'a link or no file',
 }
 
-/** Removes the backups that `keep` does not keep. Throws what the target throws. */
-async function prune(target: Target, keep: Retention, isDryRun: boolean) {
-  const names = await target.list()
-  const times = names.map((name) => timeOfBackup(name) ?? 0)
-  const keptOnes = keptTimes(times, keep)
-  const kept = names.filter((_, n) => keptOnes.has(times[n] ?? 0))
-  const removed = names.filter((name) => !kept.includes(name))
-  if (!isDryRun) for (const name of removed) await target.remove(name)
-  return { removed, kept }
+/** The options of every command that works on backups. */
+export function withTarget<Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+) {
+  return command
+    .option('--backup-key-file <file>', SETTINGS.backupKeyFile.help)
+    .option('--backup-plain', SETTINGS.backupPlain.help)
 }
 
-/** Opens a folder with backups. */
-export async function openTarget(given: string): Promise<Target> {
-  const { openFolderTarget } = await import('../backups/folder')
-  return openFolderTarget(given)
+interface TargetOptions {
+  readonly config?: string | undefined
+  readonly backupKeyFile?: string | undefined
+  readonly backupPlain?: true | undefined
+}
+
+/** Opens a folder or a bucket with backups. */
+export async function openTarget(
+  given: string,
+  { config: file, backupKeyFile, backupPlain }: TargetOptions,
+): Promise<Target> {
+  const opening = await import('../backups/open')
+  return opening.openTarget(given, readConfig({ file, flags: { backupKeyFile, backupPlain } }))
 }
 
 /** The backup of this name, or the newest. Throws `UsageError`. */

@@ -33,7 +33,7 @@ export function addConfigCommands(program: Command, cli: Cli): void {
 
 const names = Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]
 /** Their values, or parts of them, must not be shown. */
-const SECRET: ReadonlySet<string> = new Set(['secretKey', 'mailHookSecret', 'smtpUrl'])
+const SECRET: ReadonlySet<string> = new Set(['secretKey', 'backupKey', 'mailHookSecret', 'smtpUrl'])
 
 function shown(config: ReturnType<typeof readConfig>, name: keyof typeof SETTINGS): string {
   const value: unknown = config[name]

@@ -1,18 +1,18 @@
 import type { Command } from '@commander-js/extra-typings'
-import { basename, dirname, resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import type { Target } from '../backups/target'
 import type { BackupCheck } from '../backups/verify'
 import { readConfig, UsageError } from '../config/config'
 import { SatchelError } from '../domain/value/error'
-import { chooseBackup, FAULTS, openTarget } from './backup'
+import { chooseBackup, FAULTS, openTarget, withTarget } from './backup'
 import { type Cli, example, inSession, withFolder } from './command'
 import { counted, print, showProgress } from './output'
 
 /** `satchel restore`. */
 export function addRestoreCommand(program: Command, cli: Cli): void {
-  withFolder(program.command('restore'))
+  withTarget(withFolder(program.command('restore')))
     .description('make a data folder of a backup, or one of its databases a new one beside others')
-    .argument('<backup>', 'the folder of the backup')
+    .argument('<backup>', 'the folder of the backup, or s3://bucket/prefix/<backup>')
     .option('--as <name>', 'as a new database of the data folder, also while a server runs')
     .option('--db <name>', 'the database of the backup, with --as, where it has several')
     .option('--revoke-logins', 'end all logins: everybody logs in again')
@@ -32,7 +32,7 @@ export function addRestoreCommand(program: Command, cli: Cli): void {
       if (db !== undefined && name === undefined) {
         throw new UsageError('--db needs --as: without it all databases of the backup are restored')
       }
-      const { target, backup } = await openBackup(given)
+      const { target, backup } = await openBackup(given, options)
       using progress = showProgress(cli, options, 'bytes')
       const check = await requireWhole(target, backup, (bytes) =>
         progress.update(bytes, null, 'Checking'),
@@ -61,9 +61,10 @@ function consequences(revokesLogins: boolean): string {
     : 'Logins that were ended after the backup are valid again: satchel restore --revoke-logins ends all'
 }
 
-async function openBackup(given: string): Promise<{ target: Target; backup: string }> {
-  const path = resolve(given)
-  const target = await openTarget(dirname(path))
+/** `given` is a path, or `s3://bucket/prefix/<backup>`. */
+async function openBackup(given: string, options: Parameters<typeof openTarget>[1]) {
+  const path = given.startsWith('s3://') ? given.replace(/\/+$/, '') : resolve(given)
+  const target = await openTarget(path.slice(0, path.lastIndexOf('/')) || '/', options)
   return { target, backup: await chooseBackup(target, basename(path)) }
 }
 

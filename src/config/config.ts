@@ -57,6 +57,11 @@ export function readConfig(sources: Sources = {}): Config {
     throw new UsageError('--tls-cert and --tls-key belong together: give both or neither')
   }
   requireTestSettings(settings)
+  if (settings.backup !== null && settings.memory) {
+    throw new UsageError(
+      '--backup and --memory cannot be combined: data in memory is discarded at exit',
+    )
+  }
   requireMailSettings(settings, sources.flags?.['smtpUrl'] !== undefined)
   const data = resolve(settings.data)
   return Object.freeze({ ...settings, data, development: isDevelopment(settings) })

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
 import { findRule, OFF, OFFLOAD_RULES, type OffloadRule } from '../domain/blob/offload-rule'
+import { parseRetention, type Retention } from '../domain/backup/retention'
+import { parseTimeOfDay, type TimeOfDay } from '../domain/backup/schedule'
 import { type CreationRule, findCreationRule } from '../domain/database/creation'
 import { parseRateLimits, RATE_LIMIT_NAMES, type RateLimits } from '../limits/rate-limits'
 import { parseMailAddress } from '../mail/address'
@@ -143,6 +145,31 @@ export const SETTINGS = {
     'rule',
     'people who may create databases with dexie-cloud create: anyone, off, or addresses and domains such as ada@example.com,@example.org (default: off, in development anyone)',
   ),
+  backup: setting<string | null>(
+    null,
+    backupTarget,
+    'target',
+    'back up all databases each day to this folder, or to s3://bucket/prefix',
+  ),
+  backupAt: setting<TimeOfDay>(
+    { hours: 2, minutes: 30 },
+    timeOfDay,
+    'time',
+    'the time of day of the backup, in the time zone of the machine (default: 02:30)',
+  ),
+  backupKeep: setting<Retention>(
+    { days: 7, weeks: 4, months: 12 },
+    retention,
+    'numbers',
+    'keep the last backup of each of so many days, weeks and months (default: 7d,4w,12m)',
+  ),
+  backupKeyFile: setting<string | null>(
+    null,
+    file,
+    'file',
+    'seal backups in a bucket with the key in this file: 32 random bytes in base64',
+  ),
+  backupPlain: toggle('do not seal backups in a bucket; the keys of databases are left out then'),
   tlsCert: setting<string | null>(
     null,
     file,
@@ -187,6 +214,12 @@ export const SETTINGS = {
   maxClockSkew: rare(86_400, count, 'seconds', 'how far the clock of a client may be wrong'),
   // Not flags: everyone on the machine can read the command line of a process.
   secretKey: rare<Uint8Array | null>(null, secretKey, 'base64', 'seals signing keys; 32 bytes'),
+  backupKey: rare<Uint8Array | null>(
+    null,
+    secretKey,
+    'base64',
+    'seals backups in a bucket; 32 bytes',
+  ),
   mailHookSecret: rare<string | null>(
     null,
     mailHookSecret,
@@ -365,6 +398,21 @@ export function mailHookSecret(text: string): string {
 export function mailFrom(text: string): string {
   parseSender(text)
   return text
+}
+
+/** The absolute path of a folder, or the address of a bucket. */
+export function backupTarget(text: string): string {
+  return text.startsWith('s3://') ? text : file(text)
+}
+
+/** A time of day. */
+export function timeOfDay(text: string): TimeOfDay {
+  return parseTimeOfDay(text) ?? expect('a time of day, such as 02:30')
+}
+
+/** How many backups are kept. */
+export function retention(text: string): Retention {
+  return parseRetention(text) ?? expect('numbers of days, weeks and months, such as 7d,4w,12m')
 }
 
 /** 32 bytes, from base64 or base64url. */

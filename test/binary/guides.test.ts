@@ -41,6 +41,16 @@ const WALKS: Readonly<Record<string, readonly string[]>> = {
     'No problems were found',
     'All blobs       20.0 GB',
   ],
+  'backup.md': [
+    'Backed up 1 database with ',
+    'SHA-256',
+    'Would remove 0 backups',
+    'Removed 0 backups',
+    'restored from ',
+    'No problems were found',
+    'Logins that were ended after the backup are valid again',
+    'The database old is deleted',
+  ],
   'import-export.md': [
     'Imported 2,000 objects',
     '"country":"SE"',

@@ -1,4 +1,5 @@
 import readme from '../../../README.md' with { type: 'text' }
+import backup from '../../../docs/backup.md' with { type: 'text' }
 import blobs from '../../../docs/blobs.md' with { type: 'text' }
 import cli from '../../../docs/cli.md' with { type: 'text' }
 import commandLineClient from '../../../docs/dexie-cloud-cli.md' with { type: 'text' }
@@ -28,6 +29,7 @@ export const GUIDES: Readonly<Record<string, string>> = {
   users,
   blobs,
   'import-export': importExport,
+  backup,
   operations,
   testing,
   cli,
