@@ -40,7 +40,7 @@ import { because } from './net/system-error'
 // - The marks of deleted databases (`host/deletions`) are read from a commit, and their removal becomes a duty. Opening,
 //   removing and adopting a database (`host/hosts`) is in turn within a process: the engine must lock, and tell the
 //   others to close it. Those who wait for a job (`domain/job/job-end`) stay.
-// - Budgets of memory (`http/body`, uploads, unsent answers, streams of sync) are a process's own.
+// - The memory budgets (`limits/ledger`, streams of sync) are a process's own.
 // - At its start a process removes all unfinished uploads (`host/folder-engine`): beside other processes it must
 //   leave the uploads that are younger than the grace period.
 // - Test mode (`testing/`) and the holder of the folder (`host/folder`) are for one process.
