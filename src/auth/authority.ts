@@ -2,7 +2,7 @@ import { decodeJwt, type JSONWebKeySet, type JWTPayload } from 'jose'
 import type { Clock } from '../clock'
 import { type Actor, requireStanding } from '../domain/access/actor'
 import type { Mailer } from '../domain/store/mailer'
-import type { Database } from '../domain/store/store'
+import type { Database, Write } from '../domain/store/store'
 import { licenseOf } from '../domain/user/license'
 import type { Grant } from './grant/grant'
 import { createIssuer, type TokenAnswer, type TokenOrder } from './grant/issuer'
@@ -37,8 +37,8 @@ export interface Authority extends AsyncDisposable {
   claims(token: string): Promise<Readonly<Record<string, unknown>>>
   /** The public keys that verify this database's tokens (RFC 7517). */
   keys(): Promise<JSONWebKeySet>
-  /** Lets the next key sign; tokens of the old one stay valid (promise 16). Returns its `kid`. */
-  rotateKeys(): Promise<string>
+  /** Lets the next key sign; tokens of the old one stay valid (promise 16). Returns its `kid`; `write` runs the unit. */
+  rotateKeys(write?: Write): Promise<string>
   /** `POST /token`. Throws errors that `oauthError` can put into words. */
   readonly grant: Grant
   /** The tokens of people who fetch the key of a client (protocol.md §9.3 `connect`). */
@@ -132,7 +132,7 @@ export async function createAuthority(
     },
 
     keys: () => keys.published(),
-    rotateKeys: () => rotateKeys(database, clock, secretKey, longestLife),
+    rotateKeys: (write) => rotateKeys(database, clock, secretKey, longestLife, write),
     grant,
     proofs,
     clock,

@@ -40,7 +40,8 @@ export const blobOperations = {
       input: { dryRun: flag },
       asks: ({ dryRun }) => dryRun,
     },
-    async ({ database, blobs: bytes }, { dryRun: isDryRun }, { now, progress }) => {
+    async ({ database, blobs: bytes }, { dryRun: isDryRun }, { now, note, progress }) => {
+      await note()
       const total = await countCollectable(database, now)
       const collected = isDryRun
         ? total

@@ -250,7 +250,7 @@ export const clientOperations = {
       summary: 'Issue an access token of a user',
       input: { subject: text, scopes: texts, expiresIn: optional(number) },
     },
-    async ({ database, authority }, { subject, expiresIn, ...input }, { actor, now }) => {
+    async ({ database, authority }, { subject, expiresIn, ...input }, { actor, now, note }) => {
       const scopes = grantScopes(input.scopes, [...actor.scopes])
       const clients = await database.read((tx) => tx.clients.list())
       const claims = personOf(subject)
@@ -260,6 +260,7 @@ export const clientOperations = {
         scopes,
         expiresIn: expiresIn === null ? undefined : expiresIn * 1000,
       }
+      await note()
       const { accessToken, accessTokenExpiration } = await authority
         .issue(order)
         .catch((error: unknown) => {
@@ -271,7 +272,7 @@ export const clientOperations = {
 
   'key.rotate': onDatabase(
     { scopes: MANAGE, effect: 'write', summary: 'Sign new tokens with a new key', input: {} },
-    async ({ authority }) => ({ keyId: await authority.rotateKeys() }),
+    async ({ authority }, _input, { write }) => ({ keyId: await authority.rotateKeys(write) }),
   ),
 }
 

@@ -7,11 +7,11 @@ import { DOORS, MANAGE, READ } from '../domain/access/door'
 import { clearRealm, clearTable } from '../domain/transfer/clear'
 import { quoted } from '../domain/value/error'
 import { parseSchemaFile } from '../domain/json/schema-file'
-import type { Database } from '../domain/store/store'
+import type { Database, WriteTx } from '../domain/store/store'
 import { SCOPES } from '../domain/value/scope'
 import type { DataFolder } from '../host/data-folder'
 import { filled, flag, optional, said, schemaOf, text, whole } from './fields'
-import { onDatabase, onFolder, readUpload, type Streams } from './operation'
+import { onDatabase, onFolder, readUpload, type Streams, writeFor } from './operation'
 import { indexJobs, pushSchema, reportSchema } from '../domain/object/tables'
 
 interface Deleted {
@@ -41,8 +41,8 @@ export const databaseOperations = {
       summary: 'Create a database and its first client',
       input: { name: text },
     },
-    async (folder, { name }) => {
-      const client = await createDatabase(folder, name)
+    async (folder, { name }, { record }) => {
+      const client = await createDatabase(folder, name, null, record)
       return { name, url: folder.url(name), client }
     },
   ),
@@ -77,9 +77,9 @@ export const databaseOperations = {
         }),
       },
     },
-    async (host, _input, { folder }) => ({
+    async (host, _input, { folder, write }) => ({
       name: host.name,
-      wasDeleted: await folder.deletions.unmark(host),
+      wasDeleted: await folder.deletions.unmark(host, write),
     }),
   ),
 
@@ -156,8 +156,11 @@ export const databaseOperations = {
         }),
       },
     },
-    async ({ hosts, deletions }, { database: name, hard }) => {
-      if (!hard) return { name, due: await deletions.mark(await hosts.open(name)) }
+    async ({ hosts, deletions }, { database: name, hard }, order) => {
+      if (!hard) {
+        const host = await hosts.open(name)
+        return { name, due: await deletions.mark(host, writeFor(host, order)) }
+      }
       await hosts.remove(name)
       return { name, due: null }
     },
@@ -244,7 +247,8 @@ export const databaseOperations = {
         refusals: ['UNKNOWN_TABLE'],
       },
     },
-    async ({ database }, { table }, { now }) => {
+    async ({ database }, { table }, { now, note }) => {
+      await note()
       const deletedCount = await clearTable(database, table, now)
       return { message: `The table ${quoted(table)} is empty`, deletedCount }
     },
@@ -270,7 +274,8 @@ export const databaseOperations = {
         refusals: ['UNKNOWN_REALM'],
       },
     },
-    async ({ database }, { realmId }, { now }) => {
+    async ({ database }, { realmId }, { now, note }) => {
+      await note()
       const deletedCount = await clearRealm(database, realmId, now)
       return { message: `The realm ${quoted(realmId)} is empty`, deletedCount }
     },
@@ -301,12 +306,14 @@ export async function createDatabase(
   { hosts }: Pick<DataFolder, 'hosts'>,
   name: string,
   email: string | null = null,
+  record?: (tx: WriteTx) => void,
 ): Promise<ClientCredentials> {
   const { database, clock } = await hosts.create(name)
   try {
-    return await database.write((tx) =>
-      createClient(tx, clock, { scopes: SCOPES, name: 'default', email }),
-    )
+    return await database.write((tx) => {
+      record?.(tx)
+      return createClient(tx, clock, { scopes: SCOPES, name: 'default', email })
+    })
   } catch (error) {
     await hosts.remove(name)
     throw error

@@ -24,8 +24,8 @@ export const jobOperations = {
 
   'job.cancel': onDatabase(
     { scopes: IMPORT, effect: 'destroy', summary: 'Cancel an import', input: { id: text } },
-    async ({ transfer }, { id }) => {
-      const { done, total, failure } = await cancelImport(transfer, id)
+    async ({ transfer }, { id }, { write }) => {
+      const { done, total, failure } = await cancelImport(transfer, id, write)
       return { id, done, total, hadStopped: failure !== null }
     },
   ),

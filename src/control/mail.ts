@@ -28,10 +28,10 @@ export const mailOperations = {
       summary: 'Set how mails are sent',
       input: { sender: optional(text) },
     },
-    async ({ mailer }, { sender }, { upload }) => {
+    async ({ mailer }, { sender }, { upload, write }) => {
       const address = upload === undefined ? {} : { address: (await readUpload({ upload })).trim() }
       const change = { ...address, ...(sender === null ? {} : { sender }) }
-      const hookSecret = await mailer.configure(change)
+      const hookSecret = await mailer.configure(change, write)
       const route = await mailer.route()
       if (route === undefined) return null
       return hookSecret === null ? route : { ...route, hookSecret }
@@ -40,8 +40,8 @@ export const mailOperations = {
 
   'mail.reset': onDatabase(
     { scopes: MANAGE, effect: 'write', summary: 'Send mails as the server does', input: {} },
-    async ({ mailer }) => {
-      await mailer.configure({ address: null, sender: null })
+    async ({ mailer }, _input, { write }) => {
+      await mailer.configure({ address: null, sender: null }, write)
       return (await mailer.route()) ?? null
     },
   ),
@@ -53,8 +53,11 @@ export const mailOperations = {
       summary: 'Send a mail to try it',
       input: { to: text, kind: oneOf(KINDS) },
     },
-    ({ name, mailer }, { to, kind }, { now }) =>
-      mailer.trySend(sampleLetter(kind, requireEmail(to), name, now)),
+    async ({ name, mailer }, { to, kind }, { now, note }) => {
+      const letter = sampleLetter(kind, requireEmail(to), name, now)
+      await note()
+      return await mailer.trySend(letter)
+    },
   ),
 
   'template.list': onDatabase(

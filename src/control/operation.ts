@@ -1,6 +1,6 @@
 import { type Actor, requireStanding, requireWriter } from '../domain/access/actor'
 import type { DoorName } from '../domain/access/door'
-import type { ReadTx, WriteTx } from '../domain/store/store'
+import type { ReadTx, Write, WriteTx } from '../domain/store/store'
 import type { ErrorCode } from '../domain/value/error'
 import type { Scope } from '../domain/value/scope'
 import type { DataFolder } from '../host/data-folder'
@@ -95,7 +95,7 @@ export interface Order extends Streams {
   /** The caller, whose scopes the operation does not go beyond. */
   readonly actor: Actor
   /** Called in the unit that changes the database, to keep what is to be known of the change. */
-  readonly record: (tx: WriteTx) => void
+  readonly record?: ((tx: WriteTx) => void) | undefined
 }
 
 /** An operation on the data folder; `Output` is plain JSON. */
@@ -119,9 +119,11 @@ export interface OperationContext extends Streams {
   /** Reads the database for a caller who may still read. */
   readonly read: <T>(work: (tx: ReadTx) => T) => Promise<T>
   /** Changes the database for a caller who may still write, in the unit in which the change is recorded. */
-  readonly write: <T>(work: (tx: WriteTx) => T) => Promise<T>
-  /** Records a change that is made in another unit, or allowed by another rule. */
+  readonly write: Write
+  /** Records a change in the unit that makes it, where that is not by `write`. */
   readonly record: (tx: WriteTx) => void
+  /** Records, in a unit of its own, work that takes many units, or none. */
+  readonly note: () => Promise<void>
 }
 
 /**
@@ -137,34 +139,43 @@ export function onDatabase<F extends Fields, Output>(
     ...declaration,
     input,
     read: (given, refuse) => readFields(input, given, refuse),
-    async run(folder, given, { record, ...order }) {
+    async run(folder, given, order) {
       const { database } = given as Values<Database>
       using held = await folder.hosts.hold(database)
       const { host } = held
-      const { database: data, clock } = host
+      const { actor, record } = order
+      const write = writeFor(host, order)
       return await run(host, given, {
         ...order,
         folder,
-        now: clock.now(),
+        now: host.clock.now(),
         read: (work) =>
-          data.read((tx) => {
-            requireStanding(tx, order.actor)
+          host.database.read((tx) => {
+            requireStanding(tx, actor)
             return work(tx)
           }),
-        write: (work) =>
-          data.write(
-            (tx) => {
-              requireWriter(tx, order.actor, clock.now())
-              const result = work(tx)
-              record(tx)
-              return result
-            },
-            { subject: order.actor.subject },
-          ),
-        record,
+        write,
+        record: (tx) => record?.(tx),
+        async note() {
+          if (record !== undefined) await write(() => undefined)
+        },
       })
     },
   }
+}
+
+/** Writes for a caller who may still write, and records the change in its unit. */
+export function writeFor({ database, clock }: Host, { actor, record }: Order): Write {
+  return (work) =>
+    database.write(
+      (tx) => {
+        requireWriter(tx, actor, clock.now())
+        const result = work(tx)
+        record?.(tx)
+        return result
+      },
+      { subject: actor.subject },
+    )
 }
 
 const DATABASE = { database: text }

@@ -37,7 +37,7 @@ export async function perform<F extends Fields, Output>(
   return await operation.run(folder, input, {
     ...streams,
     actor,
-    record: (isChange ? record : undefined) ?? (() => undefined),
+    record: isChange ? record : undefined,
   })
 }
 

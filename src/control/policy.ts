@@ -27,13 +27,16 @@ export const policyOperations = {
         hookUrl: optional(text),
       },
     },
-    async ({ webhook }, { newUsers, evalDays, seats, hookUrl }) => {
-      const { policy, hookSecret } = await webhook.setPolicy({
-        ...(newUsers === null ? {} : { newUsers }),
-        ...(evalDays === null ? {} : { evalDays }),
-        ...(seats === null ? {} : { seats: seats === 'none' ? null : seats }),
-        ...(hookUrl === null ? {} : { hookUrl: hookUrl === 'none' ? null : hookUrl }),
-      })
+    async ({ webhook }, { newUsers, evalDays, seats, hookUrl }, { write }) => {
+      const { policy, hookSecret } = await webhook.setPolicy(
+        {
+          ...(newUsers === null ? {} : { newUsers }),
+          ...(evalDays === null ? {} : { evalDays }),
+          ...(seats === null ? {} : { seats: seats === 'none' ? null : seats }),
+          ...(hookUrl === null ? {} : { hookUrl: hookUrl === 'none' ? null : hookUrl }),
+        },
+        write,
+      )
       return { ...policy, ...(hookSecret === null ? {} : { hookSecret }) }
     },
   ),
@@ -60,6 +63,6 @@ export const policyOperations = {
       summary: 'Replace the secret of the web hook',
       input: { days: optional(number) },
     },
-    ({ webhook }, { days }) => webhook.rotate(days ?? undefined),
+    ({ webhook }, { days }, { write }) => webhook.rotate(days ?? undefined, write),
   ),
 }

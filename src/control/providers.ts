@@ -30,10 +30,10 @@ export const providerOperations = {
         trustsEmail: flag,
       },
     },
-    async (host, { name, ...input }, { upload }) => {
+    async (host, { name, ...input }, { upload, write }) => {
       const secret = upload === undefined ? null : await readUpload({ upload })
       const options = optionsOf(input)
-      const provider = await host.providers.put({ ...input, id: name, secret, options })
+      const provider = await host.providers.put({ ...input, id: name, secret, options }, write)
       return await describe(host, provider)
     },
   ),

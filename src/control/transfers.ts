@@ -34,8 +34,9 @@ export const transferOperations = {
         name: optional(text),
       },
     },
-    (host, { table, realm, ...input }, { folder, upload, progress, signal }) =>
-      importInto(folder, host, upload ?? new Blob().stream(), {
+    async (host, { table, realm, ...input }, { folder, upload, progress, signal, note }) => {
+      await note()
+      return await importInto(folder, host, upload ?? new Blob().stream(), {
         target: table === null ? null : { table, realm },
         isAtomic: input.atomic,
         isDryRun: input.dryRun,
@@ -43,7 +44,8 @@ export const transferOperations = {
         name: input.name,
         progress: progress ?? (() => undefined),
         signal,
-      }),
+      })
+    },
   ),
 
   /** The file is the download; progress is in objects and blobs. */

@@ -13,7 +13,9 @@ export const verifyOperations = {
       input: { accept: flag },
       asks: ({ accept }) => !accept,
     },
-    ({ database }, { accept: accepts }, { progress, signal }) =>
-      verifyDatabase(database, { accepts, progress, signal }),
+    async ({ database }, { accept: accepts }, { note, progress, signal }) => {
+      await note()
+      return await verifyDatabase(database, { accepts, progress, signal })
+    },
   ),
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock'
 import { findDeletion, markForDeletion, unmarkForDeletion } from '../domain/database/deletion'
+import type { Write } from '../domain/store/store'
 import { HOUR } from '../domain/value/time'
 import { serverLog } from '../log/log'
 import type { Host } from './host'
@@ -7,10 +8,10 @@ import type { Hosts } from './hosts'
 
 /** Databases that are marked for deletion, and their removal when their time has come. */
 export interface Deletions extends Disposable {
-  /** Marks the database. Returns when it will be removed, ms. */
-  mark(host: Host): Promise<number>
+  /** Marks the database, in a unit that `write` runs. Returns when it will be removed, ms. */
+  mark(host: Host, write?: Write): Promise<number>
   /** False when it was not marked. */
-  unmark(host: Host): Promise<boolean>
+  unmark(host: Host, write?: Write): Promise<boolean>
   /** Removes the databases whose time has come. */
   sweep(): Promise<void>
 }
@@ -57,13 +58,13 @@ export function createDeletions(hosts: Hosts, clock: Clock): Deletions {
   }
 
   return {
-    async mark(host) {
-      const due = await host.database.write((tx) => markForDeletion(tx, clock.now()))
+    async mark(host, write: Write = (work) => host.database.write(work)) {
+      const due = await write((tx) => markForDeletion(tx, clock.now()))
       note(host.name, due)
       return due
     },
-    async unmark(host) {
-      const wasMarked = await host.database.write(unmarkForDeletion)
+    async unmark(host, write: Write = (work) => host.database.write(work)) {
+      const wasMarked = await write(unmarkForDeletion)
       note(host.name, undefined)
       return wasMarked
     },

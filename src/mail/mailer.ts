@@ -2,7 +2,7 @@ import type { Clock } from '../clock'
 import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import type { Letter, Mailer, MailRoute, Wording } from '../domain/store/mailer'
-import type { Database, ReadTx, WriteTx } from '../domain/store/store'
+import type { Database, ReadTx, WriteTx, Write } from '../domain/store/store'
 import type { Vault } from '../domain/store/vault'
 import { newWebhookSecret } from '../domain/value/webhook-signature'
 import type { Outbound } from '../net/outbound'
@@ -149,8 +149,8 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
 
     route: () => database.read((tx) => findWay(tx)?.route),
 
-    configure: (change) =>
-      database.write((tx) => {
+    configure: (change, write: Write = (work) => database.write(work)) =>
+      write((tx) => {
         const before = findMailSettings(tx)
         const { address, sender = before.sender } = change
         if (address === undefined) {

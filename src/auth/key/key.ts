@@ -1,6 +1,6 @@
 import { calculateJwkThumbprint, type JWK, importJWK, type JSONWebKeySet } from 'jose'
 import type { Clock } from '../../clock'
-import type { Database, WriteTx } from '../../domain/store/store'
+import type { Database, WriteTx, Write } from '../../domain/store/store'
 import { sealAsync, unseal, unsealAsync } from './seal'
 import type { SigningKey } from '../../domain/store/records'
 
@@ -35,11 +35,12 @@ export async function rotateKeys(
   clock: Clock,
   secretKey: Uint8Array,
   keptFor: number,
+  write: Write = (work) => database.write(work),
 ): Promise<string> {
   await ensureKeys(database, clock, secretKey, keptFor)
   const now = clock.now()
   const spare = await generateKey(secretKey, now)
-  return database.write((tx) => {
+  return write((tx) => {
     prune(tx, now, keptFor)
     const keys = tx.keys.list()
     const next = keys.find((key) => key.state === 'next')

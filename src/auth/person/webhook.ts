@@ -4,7 +4,7 @@ import { randomToken } from '../../domain/value/id'
 import { signWebhook, type WebhookMessage } from '../../domain/value/webhook-signature'
 import { parseJson } from '../../domain/json/scan'
 import type { Policy, Verdict, Person } from '../../domain/user/policy'
-import type { Database } from '../../domain/store/store'
+import type { Database, Write } from '../../domain/store/store'
 import type { Vault } from '../../domain/store/vault'
 import {
   findWebhook,
@@ -23,10 +23,10 @@ export interface Webhook {
   ask(person: Person): Promise<Verdict>
   /** Asks once and returns the verdict. Throws `WEBHOOK_ERROR` with the reason. */
   test(person: Person): Promise<WebhookTest>
-  /** Throws `UNPROCESSABLE`. */
-  setPolicy(changes: Partial<Policy>): Promise<PolicyChange>
-  /** Throws `UNPROCESSABLE`. */
-  rotate(days?: number): Promise<WebhookRotation>
+  /** `write` runs the unit of the change. Throws `UNPROCESSABLE`. */
+  setPolicy(changes: Partial<Policy>, write?: Write): Promise<PolicyChange>
+  /** As `setPolicy`. */
+  rotate(days?: number, write?: Write): Promise<WebhookRotation>
 }
 
 export interface WebhookTest extends Verdict {
@@ -54,6 +54,7 @@ export interface WebhookLimits {
 
 export function createWebhook({ database, clock, vault, call, ...parts }: WebhookParts): Webhook {
   const limits = { ...LIMITS, ...parts.limits }
+  const usual: Write = (work) => database.write(work)
 
   async function find(): Promise<WebhookAddress> {
     const found = await database.read((tx) => findWebhook(tx, vault, clock.now()))
@@ -119,8 +120,9 @@ export function createWebhook({ database, clock, vault, call, ...parts }: Webhoo
       }
     },
 
-    setPolicy: (changes) => database.write((tx) => setPolicy(tx, vault, changes)),
-    rotate: (days) => database.write((tx) => rotateWebhookSecret(tx, vault, clock.now(), days)),
+    setPolicy: (changes, write = usual) => write((tx) => setPolicy(tx, vault, changes)),
+    rotate: (days, write = usual) =>
+      write((tx) => rotateWebhookSecret(tx, vault, clock.now(), days)),
   }
 }
 

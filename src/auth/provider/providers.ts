@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { quoted, SatchelError } from '../../domain/value/error'
 import { getProvider, putProvider } from '../../domain/database/provider'
-import type { Database } from '../../domain/store/store'
+import type { Database, Write } from '../../domain/store/store'
 import type { Vault } from '../../domain/store/vault'
 import { isWebAddress } from '../../domain/value/web-address'
 import type { Outbound } from '../../net/outbound'
@@ -26,7 +26,7 @@ import type { Configuration } from 'openid-client'
 /** The login providers of one database. */
 export interface Providers extends ProviderLogins {
   /** Adds a provider or replaces the one with its name. Throws `UNPROCESSABLE` with the reason. */
-  put(draft: ProviderDraft): Promise<Provider>
+  put(draft: ProviderDraft, write?: Write): Promise<Provider>
   /** Asks the provider whether it knows us. Throws `UNKNOWN_PROVIDER`, `PROVIDER_FAILED`. */
   check(id: string, address: string | null): Promise<ProviderCheck>
 }
@@ -60,10 +60,10 @@ export function createProviders(parts: ProvidersParts): Providers {
   return {
     ...createProviderLogins({ database, clock, states, clients }),
 
-    async put(draft) {
+    async put(draft, write: Write = (work) => database.write(work)) {
       const { secret, ...rest } = requireProvider(draft)
       const sealedSecret = secret === null ? null : vault.seal(secret, secretLabel(rest.id))
-      return await database.write((tx) => putProvider(tx, clock.wall, { ...rest, sealedSecret }))
+      return await write((tx) => putProvider(tx, clock.wall, { ...rest, sealedSecret }))
     },
 
     async check(id, address) {

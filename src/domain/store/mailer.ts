@@ -1,4 +1,4 @@
-import type { ReadTx, WriteTx } from './store'
+import type { ReadTx, WriteTx, Write } from './store'
 
 /** The variables of the templates of each kind of mail (protocol.md §13.2). */
 export interface MailVariables {
@@ -124,9 +124,9 @@ export interface Mailer extends AsyncDisposable {
   route(): Promise<MailRoute | undefined>
   /**
    * Returns the new secret that signs requests when the new address is a web hook, else null. It is not
-   * shown again. Throws `UNPROCESSABLE`.
+   * shown again. `write` runs the unit of the change. Throws `UNPROCESSABLE`.
    */
-  configure(change: MailChange): Promise<string | null>
+  configure(change: MailChange, write?: Write): Promise<string | null>
   /** Sends a letter at once and once. Throws `MAIL_FAILED` with what the other side said. */
   trySend(letter: Letter): Promise<MailRoute>
   /**

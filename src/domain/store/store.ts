@@ -286,3 +286,6 @@ export interface WriteTx extends ReadTx {
   /** The value that is remembered under this name, before the unit changes what it was loaded from. */
   renewal<T>(name: string): Renewal<T> | undefined
 }
+
+/** Runs a unit that writes: `Database.write`, or what a caller adds to it. */
+export type Write = <T>(work: (tx: WriteTx) => T) => Promise<T>

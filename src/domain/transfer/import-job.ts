@@ -2,7 +2,7 @@ import { quoted, SatchelError } from '../value/error'
 import { continueJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import { untilJobEnds } from '../job/job-end'
-import type { Database, ReadTx } from '../store/store'
+import type { Database, ReadTx, Write } from '../store/store'
 import { applyEntries, applyOwners } from './application'
 import { placeOfImport } from './import-place'
 import { createContentLoader } from './archive-contents'
@@ -29,8 +29,9 @@ export function importSteps(
 export async function cancelImport(
   { database, scratch }: Pick<TransferContext, 'database' | 'scratch'>,
   id: string,
+  write: Write = (work) => database.write(work),
 ): Promise<Job> {
-  const job = await database.write((tx) => {
+  const job = await write((tx) => {
     const found = tx.jobs.find(id)
     if (found === undefined) {
       throw new SatchelError('INVALID_REQUEST', `There is no job ${quoted(id)}: it may have ended`)
