@@ -91,6 +91,7 @@ export function withRightTimes(
   transactions: readonly ClientTransaction[],
   now: number,
 ): readonly ClientTransaction[] {
+  if (!isAnyAhead(transactions, now)) return transactions
   const corrected = correctedTimes(transactions, now)
   if (corrected.size === 0) return transactions
   return transactions.map((transaction) => ({
@@ -100,6 +101,20 @@ export function withRightTimes(
       return ts === undefined ? operation : { ...operation, ts }
     }),
   }))
+}
+
+/** False when times rise with the logs and none is ahead of `now`, as of nearly all requests. */
+function isAnyAhead(transactions: readonly ClientTransaction[], now: number): boolean {
+  let latest = -Infinity
+  let last = -1
+  for (const { operations } of transactions) {
+    for (const { ts = latest, rev = -1 } of operations) {
+      if (ts < latest || ts > now || rev < last) return true
+      latest = ts
+      last = rev
+    }
+  }
+  return false
 }
 
 function correctedTimes(

@@ -158,6 +158,7 @@ function touch(
   row.isTouched = true
   row.base = row.base === undefined || base === undefined ? undefined : Math.min(row.base, base)
   clock.floor = Math.max(clock.floor, latest)
+  clock.told = Math.max(clock.told, operation.ts ?? 0)
 }
 
 function removalOf(run: Execution, row: Row, operation: Operation): Merged {

@@ -214,6 +214,7 @@ export function* writePrepared(run: Execution, prepared: Prepared): Work {
   requireUnchanged(tx, prepared)
   run.names.append(names)
   run.clock.floor = Math.max(run.clock.floor, clock.floor)
+  run.clock.told = Math.max(run.clock.told, clock.told)
   run.mayDelete = mayDelete
   for (const { table, key, unknown } of overlay.rows()) {
     if (unknown !== undefined) run.written.noteUnknown(table, key, unknown)

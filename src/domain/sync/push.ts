@@ -2,11 +2,9 @@
 // "Exactly once".
 
 import { accessOf } from '../access/access'
-import type { RulesByTable } from '../object/writing'
-import { IMPORTED_REALM_RULES } from '../rows/realm-rows'
 import type { Database, WriteTx } from '../store/store'
 import { SatchelError } from '../value/error'
-import { MINUTE } from '../value/time'
+import { minuteOf } from '../value/time'
 import { atOnce, type Work } from '../value/work'
 import { type Candidates, hasCriteria } from './candidates'
 import { inOrderMade, isInOrder, withRightTimes } from './clock'
@@ -61,7 +59,6 @@ export async function pushTransactions(database: Database, given: Push): Promise
   const push = {
     ...given,
     transactions: withRightTimes(inOrderMade(given.transactions), given.now),
-    rulesByTable: rulesOfTransactions(given.rulesByTable),
   }
   const progress: Progress = {
     names: createNames(),
@@ -69,7 +66,7 @@ export async function pushTransactions(database: Database, given: Push): Promise
     refused: createRefusedRows(),
     written: createWrittenRows(),
     replays: createReplays(),
-    clock: { floor: push.client.floor },
+    clock: { floor: push.client.floor, told: 0 },
     // Once a minute is often enough.
     isPruned: minuteOf(push.client.floor) === minuteOf(push.now),
   }
@@ -112,15 +109,17 @@ async function executeUnit(
   if (all.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
 }
 
-function minuteOf(time: number): number {
-  return Math.floor(time / MINUTE)
-}
-
 /** True for operations that reach no other rows than those they name. */
 function isPlain({ rulesByTable }: Push, { operations }: ClientTransaction): boolean {
   return operations.every(
     ({ table, action }) => !rulesByTable.has(table) && !('query' in action && action.query),
   )
+}
+
+/** True for a unit that writes nothing before all of it is judged, or judges each transaction apart. */
+function rarelyFails(push: Push, [first, ...others]: readonly ClientTransaction[]): boolean {
+  if (first === undefined || others.length > 0) return true
+  return isPlain(push, first) && first.operations.length === 1 && sizeOf(push, first) <= TOGETHER
 }
 
 /** False when rows may be gone or others than the client assumes, though it applied what it sent. */
@@ -146,11 +145,6 @@ function doubted(named: Named): Named {
       new Map([...keys].map(([key, one]) => [key, { ...one, isAsSent: false }])),
     ]),
   )
-}
-
-/** The owner of a new realm gets a row of `members` at the end, unless the transaction has one. */
-function rulesOfTransactions(rulesByTable: RulesByTable): RulesByTable {
-  return new Map([...rulesByTable, ['realms', IMPORTED_REALM_RULES]])
 }
 
 /** Consecutive transactions that are executed in one unit. */
@@ -199,6 +193,8 @@ interface Ahead {
   readonly prepared?: Prepared | undefined
 }
 
+const NOTHING_AHEAD: Ahead = {}
+
 /** Executes transactions in one unit. */
 async function runUnit(
   database: Database,
@@ -210,17 +206,20 @@ async function runUnit(
   const [first] = unit
   // A single transaction is the whole unit and needs no part of it.
   const isAlone = unit.length === 1
-  const runAll = (refusal: SatchelError | undefined) =>
-    writeUnit(database, push, (tx) => {
+  const runAll = (refusal: SatchelError | undefined) => {
+    const work = (tx: WriteTx) => {
       const part = beginPart(progress)
       for (const transaction of unit) {
-        const own = transaction === first ? ahead : {}
-        if (refusal === undefined) executeOnce(tx, push, transaction, own, part, isAlone)
-        else rejectOnce(tx, push, transaction, part, refusal)
+        const own = transaction === first ? ahead : NOTHING_AHEAD
+        if (refusal !== undefined) rejectOnce(tx, push, transaction, part, refusal)
+        else if (isAlone) executeOnce(tx, push, transaction, own, part)
+        else executeApart(tx, push, transaction, own, part)
       }
       if (!isSure(push)) tx.syncClients.noteRejection(push.client.number)
       return part
-    })
+    }
+    return writeUnit(database, push, work, { rarelyFails: rarelyFails(push, unit) })
+  }
   const isInSteps = isAlone && first !== undefined && isLong(push, first, ahead)
   const part = await (
     isInSteps ? runLong(database, push, first, progress, ahead) : runAll(undefined)
@@ -256,34 +255,43 @@ function runLong(
   })
 }
 
-/** Executes a transaction in a part of the unit, or as the unit, unless it was executed before. */
+/** Executes a transaction in a part of the unit; one that is rejected leaves the others as they are. */
+function executeApart(
+  tx: WriteTx,
+  push: Push,
+  transaction: ClientTransaction,
+  ahead: Ahead,
+  part: Progress,
+): void {
+  const own = {
+    ...part,
+    names: createNames(),
+    written: createWrittenRows(part.written),
+    clock: { ...part.clock },
+  }
+  try {
+    tx.attempt(() => executeOnce(tx, push, transaction, ahead, own))
+    part.names.append(own.names)
+    part.written.append(own.written)
+    part.clock = own.clock
+  } catch (error) {
+    if (!isRejection(error)) throw error
+    rejectOnce(tx, push, transaction, part, error)
+  }
+}
+
+/** Executes a transaction unless it was executed before. */
 function executeOnce(
   tx: WriteTx,
   push: Push,
   transaction: ClientTransaction,
   ahead: Ahead,
   part: Progress,
-  isAlone: boolean,
 ): void {
-  const { floor } = part.clock
-  const names = createNames()
-  const written = createWrittenRows(part.written)
-  const work = () => {
-    const begun = begin(tx, push, transaction, ahead, isAlone ? part : { ...part, names, written })
-    if (begun === undefined) return
-    atOnce(begun.work)
-    end(tx, begun.run, transaction)
-  }
-  try {
-    if (isAlone) return work()
-    tx.attempt(work)
-    part.names.append(names)
-    part.written.append(written)
-  } catch (error) {
-    if (isAlone || !isRejection(error)) throw error
-    part.clock.floor = floor
-    rejectOnce(tx, push, transaction, part, error)
-  }
+  const begun = begin(tx, push, transaction, ahead, part)
+  if (begun === undefined) return
+  atOnce(begun.work)
+  end(tx, begun.run, transaction)
 }
 
 interface Begun {

@@ -5,6 +5,7 @@ import type { Access, UnitAccess } from '../access/access'
 import type { Actor } from '../access/actor'
 import type { WriteLimits } from '../object/limits'
 import { type RulesByTable, type Writing, writingInView } from '../object/writing'
+import { IMPORTED_REALM_RULES } from '../rows/realm-rows'
 import type { Realm } from '../store/realms'
 import type { WriteTx } from '../store/store'
 import type { SyncClient } from '../store/sync'
@@ -38,6 +39,8 @@ export interface Push {
 export interface ClientClock {
   /** No operation gets an earlier time, ms. It rises with each of them. */
   floor: number
+  /** The latest time that the client itself gave to one of them, ms. */
+  told: number
 }
 
 export interface OwnedRealm {
@@ -179,7 +182,13 @@ export function isSeen({ written }: Execution, row: Row, base: number | undefine
 }
 
 export function writingOf({ tx, push, access, newRealms }: Execution, table: Table): Writing {
-  const { actor, now, rulesByTable } = push
+  const { actor, now } = push
+  const rulesByTable = table.builtIn ? rulesOfTransactions(push) : push.rulesByTable
   const writing = writingInView(tx, { actor, view: 'my', now, rulesByTable }, table, access)
   return newRealms.size === 0 ? writing : { ...writing, newRealms }
+}
+
+/** The owner of a new realm gets a row of `members` at the end, unless the transaction has one. */
+function rulesOfTransactions({ rulesByTable }: Push): RulesByTable {
+  return new Map([...rulesByTable, ['realms', IMPORTED_REALM_RULES]])
 }

@@ -1,8 +1,10 @@
 import type { Access } from '../access/access'
 import { requireWriter } from '../access/actor'
 import type { Database, ReadTx, Step, WriteOptions, WriteTx } from '../store/store'
+import type { SyncClient } from '../store/sync'
 import type { Table } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
+import { minuteOf } from '../value/time'
 import { noteFloor } from './client'
 import type { Candidates } from './candidates'
 import {
@@ -43,13 +45,17 @@ export function writeUnit<T extends Progress>(
   database: Database,
   push: Push,
   work: (tx: WriteTx) => T,
+  options: Pick<WriteOptions, 'rarelyFails'> = {},
 ): Promise<T> {
-  const written = database.write((tx) => {
-    requireWriter(tx, push.actor, push.now)
-    const part = work(tx)
-    remember(tx, push, part)
-    return part
-  }, optionsOf(push))
+  const written = database.write(
+    (tx) => {
+      requireWriter(tx, push.actor, push.now)
+      const part = work(tx)
+      remember(tx, push, part)
+      return part
+    },
+    { ...optionsOf(push), ...options },
+  )
   return relieved(push, written)
 }
 
@@ -82,11 +88,19 @@ function optionsOf({ actor, client, signal }: Push): WriteOptions {
 
 function remember(tx: WriteTx, { client, now, transactions }: Push, part: Progress): void {
   const floor = Math.ceil(part.clock.floor)
-  if (floor > client.floor) noteFloor(tx, client, floor)
+  if (isFloorToNote(floor, part.clock, client)) noteFloor(tx, client, floor)
   if (!part.isPruned) {
     const txids = new Set(transactions.map(({ txid }) => txid))
     tx.applied.prune(client.number, now - REMEMBERED, txids)
   }
+}
+
+/**
+ * While the clock of the client alone makes the floor rise, no later operation would be below it: then once a
+ * minute is often enough.
+ */
+function isFloorToNote(floor: number, clock: ClientClock, { floor: noted }: SyncClient): boolean {
+  return floor > noted && (floor > clock.told || minuteOf(floor) !== minuteOf(noted))
 }
 
 /**

@@ -4,6 +4,11 @@ export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
+/** The number of the minute that a time is in. */
+export function minuteOf(time: number): number {
+  return Math.floor(time / MINUTE)
+}
+
 /**
  * Milliseconds of a stored Date, `{"$t":"Date","v":"…"}`; undefined when the value is no Date, an
  * invalid one, or one that would be another time in another time zone (protocol.md §1.2).

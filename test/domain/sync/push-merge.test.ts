@@ -74,6 +74,27 @@ describe('rule 1: time', () => {
     expect(await read(database, 'cards', 'a')).toMatchObject({ n: 'bob' })
   })
 
+  test('a clock is stored once a minute, and at once where it rises above what the client says', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a', { title: 't' }, ...TEAM)])
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob', 'slow')
+    const minute = Math.ceil(T / 60_000) * 60_000
+    const stored = async () =>
+      (await database.read((tx) => tx.syncClients.find('bob', 'slow')))!.floor - minute
+    const floors: number[] = []
+    for (const now of [minute, minute + 10_000, minute + 61_000, minute + 62_000]) {
+      await bob.send([[change('a', { n: now })]], { now })
+      floors.push(await stored())
+    }
+    expect(floors).toEqual([0, 0, 61_000, 61_000])
+    await alice.send([[change('a', { title: 'one' })]], { now: minute + 90_000 })
+    await bob.pull()
+    await bob.send([[change('a', { title: 'two' })]], { now: minute + 63_000 })
+    expect(await stored()).toBe(90_000)
+  })
+
   test('the clock of a client that is ahead is set back by its lead', async () => {
     await using world = await setupPush()
     const { database } = world
