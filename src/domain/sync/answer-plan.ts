@@ -11,7 +11,8 @@ import { quoted, SatchelError } from '../value/error'
 import type { Named, NamedKey, Rejection } from './named-keys'
 import type { LastPull, SyncRequest } from './request'
 import { placeRevision } from './revision'
-import { type TextProperties, textProperties } from './text'
+import { syncedOf } from './schema'
+import type { TextProperties } from './text'
 import { type Visibility, visibilityOf } from './visible'
 
 /** One short read of an answer; a part of it has as many characters. */
@@ -61,6 +62,8 @@ export interface Plan {
   readonly newTables: ReadonlySet<string>
   /** The values that are left out of its rows; undefined for none. */
   readonly text: TextProperties | undefined
+  /** The `schema` of the answer, as JSON. */
+  readonly schema: string
   /** The named keys that are not as the client has assumed. */
   readonly pending: readonly PendingKey[]
   /** Whether the answer has private rows (`#key:user`) as new ones. */
@@ -99,7 +102,7 @@ export function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Plan {
   const isSame = isWhole && knownIds.length === realms.length && had.size === realms.length
   const refsOf = (ids: readonly string[]) =>
     ids.length === 0 ? NONE : new Set(ids.flatMap((id) => visibility.refs.get(id) ?? []))
-  const tables = tablesOf(tx, pull.request)
+  const { tables, text, echo } = syncedOf(tx, pull.request)
   let isReported = false
   return {
     pull,
@@ -119,7 +122,8 @@ export function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Plan {
         ? []
         : [...tables.keys()].filter((name) => !isInitiallySynced(pull.request, name)),
     ),
-    text: textProperties(pull.request.tables, tables),
+    text,
+    schema: echo,
     pending: pendingOf(pull.named, base, knownIds.length < had.size),
     privates: { areSent: false },
     leaveOut(table, key) {
@@ -177,15 +181,6 @@ function omittedRealms(
     if (tx.realms.isRetired(id)) omitted.add(id)
   }
   return omitted
-}
-
-function tablesOf(tx: ReadTx, { tables }: SyncRequest): Map<string, Table> {
-  const synced = new Map<string, Table>()
-  for (const [name, { isMarked }] of tables) {
-    const table = isMarked ? tx.tables.find(name) : undefined
-    if (table !== undefined && !table.hidden) synced.set(name, table)
-  }
-  return synced
 }
 
 interface Pending {

@@ -3,8 +3,8 @@ import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { SyncClient } from '../store/sync'
 import { DAY } from '../value/time'
 import type { Actor } from '../access/actor'
+import { markedTables, textsDeclared } from './declared'
 import type { SyncRequest } from './request'
-import { textsDeclared } from './text'
 
 /** A client that did not change is noted again after this time, ms. */
 const NOTED_AGAIN = DAY
@@ -67,11 +67,4 @@ export async function noteClient(
     tx.syncClients.put(client)
     return client
   })
-}
-
-/** The tables that a client syncs, in its order. */
-export function markedTables({ tables }: SyncRequest): string[] {
-  const marked: string[] = []
-  for (const [name, { isMarked }] of tables) if (isMarked) marked.push(name)
-  return marked
 }

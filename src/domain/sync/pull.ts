@@ -10,7 +10,6 @@ import { type InlineSource, inlined } from './inline'
 import { createOperations, type Operations } from './message'
 import { CHUNK, makePlan, type Plan, type Pull } from './answer-plan'
 import { formatRevision } from './revision'
-import { echoSchema } from './schema'
 import {
   addInvitations,
   addSeen,
@@ -169,8 +168,7 @@ function beginShort(
   return { plan, closing: { ...closing, entries: joined(named.entries, closing.entries) } }
 }
 
-function headOf(database: Database, { pull, realms, inviteRealms, tables }: Plan): string {
-  const schema = JSON.stringify(echoSchema(pull.request.tables, tables))
+function headOf(database: Database, { pull, realms, inviteRealms, schema }: Plan): string {
   const rejections = JSON.stringify(pull.rejections)
   return `{"dbId":${JSON.stringify(database.id)},"realms":${listText(realms)},"inviteRealms":${listText(inviteRealms)},"schema":${schema},"rejections":${rejections},"changes":[`
 }

@@ -12,6 +12,7 @@ import {
   type SpecLimits,
 } from './change'
 import { type Criteria, readCriteria } from './criteria'
+import { tablesOnce } from './declared'
 
 /** The body of a request to `POST /sync` (protocol.md §4.2). */
 export interface SyncRequest {
@@ -156,7 +157,7 @@ export function* syncRequestSteps(
     clientIdentity,
     knowsBlobRefs: knowsBlobRefs(present(body, 'v')),
     dbId: typeof dbId === 'string' ? dbId : undefined,
-    tables: readTables(present(body, 'schema') ?? {}),
+    tables: tablesOnce(present(body, 'schema') ?? {}, readTables),
     lastPull: lastPull === undefined ? undefined : yield* readLastPull(lastPull),
     baseRevs: listIn(body, 'baseRevs').map(readBaseRevision),
     transactions: yield* readTransactions(listIn(body, 'changes'), limits),

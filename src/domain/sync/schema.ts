@@ -6,7 +6,9 @@ import { SatchelError, quoted } from '../value/error'
 import { idPrefixFor, isIdPrefix } from '../value/id'
 import { formatStores, parseTable, requireTableName } from '../value/schema'
 import { setOwn, type WireObject } from '../value/value'
+import { schemaName } from './declared'
 import type { DeclaredTable, SyncRequest } from './request'
+import { type TextProperties, textProperties } from './text'
 
 /**
  * True when a request of a logged-in client declares tables or keys that are to be learned. Throws as
@@ -19,9 +21,41 @@ export function hasSchemaNews(
   now: number,
 ): boolean {
   requireWriter(tx, actor, now)
-  if (!tx.tables.isSealed()) return newsIn(tx, request).length > 0
+  if (!tx.tables.isSealed()) return !syncedOf(tx, request).isKnown && newsIn(tx, request).length > 0
   requireKnownTables(tx, request)
   return false
+}
+
+/** What follows from the tables that a client declares and those of the database. */
+export interface Synced {
+  /** The tables that the client syncs, by name. */
+  readonly tables: ReadonlyMap<string, Table>
+  /** The values that are left out of its rows; undefined for none. */
+  readonly text: TextProperties | undefined
+  /** The `schema` of an answer, as JSON (`echoSchema`). */
+  readonly echo: string
+  /** The database has all tables that the client marks, with their keys. */
+  readonly isKnown: boolean
+}
+
+/** Remembered until a table changes: a client declares the same in every request. */
+export function syncedOf(tx: ReadTx, { tables }: SyncRequest): Synced {
+  const name = schemaName(tables)
+  return name === undefined
+    ? findSynced(tx, tables)
+    : tx.remember(`schema ${name}`, findSynced, tx, tables)
+}
+
+function findSynced(tx: ReadTx, declared: SyncRequest['tables']): Synced {
+  const tables = new Map<string, Table>()
+  let isKnown = true
+  for (const [name, { isMarked }] of declared) {
+    const table = isMarked ? tx.tables.find(name) : undefined
+    if (table !== undefined && !table.hidden) tables.set(name, table)
+    if (isMarked && (table?.primaryKey ?? null) === null) isKnown = false
+  }
+  const echo = JSON.stringify(echoSchema(declared, tables))
+  return { tables, text: textProperties(declared, tables), echo, isKnown }
 }
 
 /** Tables that are learned before others get a turn. */
@@ -183,7 +217,7 @@ function prefixFor(tx: WriteTx, name: string, { idPrefix }: DeclaredTable): stri
  * repeated as it was sent, with the prefix of the table; `initiallySynced` says that the client now
  * has all rows. `tables` are those that it syncs.
  */
-export function echoSchema(
+function echoSchema(
   declared: SyncRequest['tables'],
   tables: ReadonlyMap<string, Table>,
 ): WireObject {

@@ -25,15 +25,7 @@ export function textProperties(
   return found
 }
 
-/** What a client declares in the tables that it syncs, as `readTexts` takes it; empty for none. */
-export function textsDeclared({ tables }: SyncRequest): string {
-  const declared: (readonly [string, readonly string[]])[] = []
-  for (const [name, { isMarked, textProperties: own }] of tables) {
-    if (isMarked && own.length > 0) declared.push([name, own])
-  }
-  return declared.length === 0 ? '' : JSON.stringify(declared)
-}
-
+/** Those that a client declares (`textsDeclared`). */
 export function readTexts(texts: string): TextProperties {
   const declared = JSON.parse(texts) as [string, string[]][]
   return new Map(declared.map(([name, own]) => [name, new Set(own)]))

@@ -33,6 +33,19 @@ function withMuts(...muts: readonly object[]) {
 }
 
 describe('a request to /sync (protocol.md §4.2)', () => {
+  test('shares its tables with others that declare the same, unless they are very long', () => {
+    const tablesOf = (schema: object) =>
+      readSyncRequest(structuredClone({ ...FIRST, schema })).tables
+    const short = { cards: { markedForSync: true } }
+    expect(tablesOf(short)).toBe(tablesOf(short))
+    expect(tablesOf({ cards: { markedForSync: false } })).not.toBe(tablesOf(short))
+    const long = { cards: { markedForSync: true, idPrefix: 'x'.repeat(20_000) } }
+    expect(tablesOf(long)).not.toBe(tablesOf(long))
+    expect(tablesOf(long)).toEqual(tablesOf(long))
+    for (let n = 0; n < 100; n += 1) tablesOf({ [`table${n}`]: {} })
+    expect(tablesOf(short).get('cards')).toMatchObject({ isMarked: true, generated: false })
+  })
+
   test('of a new client is read', () => {
     const request = readSyncRequest(FIRST)
     expect(request).toMatchObject({ dbId: undefined, lastPull: undefined, transactions: [] })

@@ -1,0 +1,66 @@
+import type { DeclaredTable, SyncRequest } from './request'
+
+/** The tables of a request (`SyncRequest.tables`). */
+type Tables = ReadonlyMap<string, DeclaredTable>
+
+/** What follows from the tables that a client declares. */
+interface Facts {
+  readonly marked: readonly string[]
+  readonly texts: string
+}
+
+/** How many schemas are remembered, and the most characters of one. */
+const MOST_SCHEMAS = 100
+const SCHEMA_LENGTH = 16 * 1024
+
+/** All clients of one version of an application declare the same, in every request. */
+const tablesBySchema = new Map<string, Tables>()
+const namesOfSchemas = new WeakMap<Tables, string>()
+const factsByTables = new WeakMap<Tables, Facts>()
+let schemas = 0
+
+/** The tables of a schema as `read` finds them: those of an equal one that was read before. */
+export function tablesOnce(schema: unknown, read: (schema: unknown) => Tables): Tables {
+  const text = JSON.stringify(schema)
+  const known = tablesBySchema.get(text)
+  if (known !== undefined) return known
+  const tables = read(schema)
+  if (text.length > SCHEMA_LENGTH) return tables
+  if (tablesBySchema.size >= MOST_SCHEMAS) tablesBySchema.clear()
+  tablesBySchema.set(text, tables)
+  schemas += 1
+  namesOfSchemas.set(tables, `${schemas}`)
+  return tables
+}
+
+/** Names the tables among what transactions remember; undefined when they are not remembered. */
+export function schemaName(tables: Tables): string | undefined {
+  return namesOfSchemas.get(tables)
+}
+
+/** The tables that a client syncs, in its order. */
+export function markedTables({ tables }: SyncRequest): readonly string[] {
+  return factsOf(tables).marked
+}
+
+/** What a client declares in the tables that it syncs, as `readTexts` takes it; empty for none. */
+export function textsDeclared({ tables }: SyncRequest): string {
+  return factsOf(tables).texts
+}
+
+function factsOf(tables: Tables): Facts {
+  let facts = factsByTables.get(tables)
+  if (facts === undefined) factsByTables.set(tables, (facts = findFacts(tables)))
+  return facts
+}
+
+function findFacts(tables: Tables): Facts {
+  const marked = [...tables].filter(([, { isMarked }]) => isMarked)
+  const declared = marked
+    .filter(([, { textProperties }]) => textProperties.length > 0)
+    .map(([name, { textProperties }]) => [name, textProperties])
+  return {
+    marked: marked.map(([name]) => name),
+    texts: declared.length === 0 ? '' : JSON.stringify(declared),
+  }
+}
