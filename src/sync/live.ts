@@ -4,6 +4,7 @@ import type { Actor } from '../domain/access/actor'
 import { SECOND } from '../domain/value/time'
 import type { Host } from '../host/host'
 import type { Hosts } from '../host/hosts'
+import { createFrameMemory } from './frame-memory'
 import { createGate } from './gate'
 import { type Answering, createHub, type Hub } from './hub'
 import type { LiveSession, Observer } from './observer'
@@ -34,6 +35,7 @@ export interface LiveOptions {
 
 export function createLive({ hosts, clock, report }: LiveOptions): Live {
   const gate = createGate(createSteadyClock(clock))
+  const frames = createFrameMemory()
   const hubs = new Map<string, Hub>()
   const timer = setInterval(tick, SECOND)
   timer.unref()
@@ -55,6 +57,7 @@ export function createLive({ hosts, clock, report }: LiveOptions): Live {
   }
 
   function tick(): void {
+    frames.check()
     for (const [name, hub] of hubs) {
       if (hub.isIdle) {
         hub.detach()
@@ -81,7 +84,8 @@ export function createLive({ hosts, clock, report }: LiveOptions): Live {
       const user = subject === null ? null : `${host.database.id}\n${subject}`
       const ticket = gate.enter({ user, identity, network })
       const hub = hubOf(host)
-      return hub.connect(client, actor && callerOf(actor, hub.now()), ticket)
+      const session = hub.connect(client, actor && callerOf(actor, hub.now()), ticket)
+      return frames.watched(session, subject === null)
     },
     answering: (host, identity, subject) => hubOf(host).answering(identity, subject),
     sessions: (host) => hubOf(host).sessions,

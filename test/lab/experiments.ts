@@ -6,6 +6,7 @@ import { dripAway } from './drippers'
 import type { Experiment } from './experiment'
 import { failCalls } from './failing-calls'
 import { heavyRequests } from './heavy-requests'
+import { holdFrames } from './held-frames'
 import { hostileSyncs } from './hostile-syncs'
 import { importBesideCrowd } from './import-crowd'
 import { timeHiddenObjects } from './hidden-times'
@@ -323,6 +324,13 @@ export const experiments: readonly Experiment[] = [
     unit: 'rounds',
     rounds: 1,
     run: (rounds) => floodSockets(rounds),
+  },
+  {
+    promise: 48,
+    title: 'the process lives on when anonymous sockets each hold most of a frame of 64 MiB',
+    unit: 'rounds',
+    rounds: 1,
+    run: () => holdFrames(),
   },
   ...hostileSyncs,
   ...largeSyncs,

@@ -11,6 +11,7 @@ export interface FixedLimit {
     | 'the transaction is rejected'
     | 'new connections of the sender are refused for a minute'
     | 'new ones are refused'
+    | 'live connections are closed, those without a token first'
     | 'the one that was seen longest ago is forgotten, and syncs anew'
     | 'the oldest is forgotten'
     | 'it is executed, and not kept'
@@ -136,6 +137,12 @@ export const FIXED_LIMITS = {
     unit: 'MiB',
     of: 'a frame of a live connection',
     beyond: 'new connections of the sender are refused for a minute',
+  },
+  frameMemory: {
+    most: 1_024,
+    unit: 'MiB',
+    of: 'the memory outside of its heap with which the process looks for unfinished frames of live connections',
+    beyond: 'live connections are closed, those without a token first',
   },
   networkFrames: {
     most: 1_000,
