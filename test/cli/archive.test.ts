@@ -100,7 +100,7 @@ test('an export that fails leaves no file, and the one before as it was', async 
   await Bun.write(file('all.zip'), 'the one before')
   const blobs = join(path, 'data/databases/main/blobs')
   const names = readdirSync(blobs, { recursive: true, encoding: 'utf8' })
-  const content = names.find((name) => /^[\da-f]{2}\/[^/]+$/.test(name)) ?? ''
+  const content = names.find((name) => /^[\da-f]{64}$/.test(name)) ?? ''
   await Bun.write(join(blobs, content), 'the bytes of a PICTURE')
   const failed = await run(['export', file('all.zip')])
   expect(failed.exitCode).toBe(1)

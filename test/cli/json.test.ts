@@ -24,6 +24,11 @@ const RUNS: readonly (readonly [line: string, exitCode?: number])[] = [
   ['schema show'],
   ['import FOLDER/items.json --table items --realm rlm-public'],
   ['export FOLDER/all.zip'],
+  ['backup FOLDER/backups'],
+  ['backup list FOLDER/backups'],
+  ['backup verify FOLDER/backups'],
+  ['backup prune FOLDER/backups --keep 7d'],
+  ['restore FOLDER/backups/BACKUP --as old --db todo'],
   ['job list'],
   ['job cancel import-x', 1],
   ['verify'],
@@ -65,6 +70,9 @@ const RUNS: readonly (readonly [line: string, exitCode?: number])[] = [
   ['db delete todo --yes'],
 ]
 
+/** They work on no data folder. */
+const FOLDERLESS = /^(?:config|backup (?:list|verify|prune)) /
+
 /** The same on a server in test mode. */
 const TEST_RUNS = [
   'test snapshot',
@@ -88,12 +96,18 @@ test('every command prints one object with --json, with times and errors of one 
   const options = ['--data', folder.path]
   await runSatchel(['db', 'create', 'main', ...options])
   let client = ''
+  let backup = ''
   for (const [line, exitCode = 0] of RUNS) {
-    const words = line.replaceAll('FOLDER', folder.path).replace('CLIENT', client).split(' ')
-    const common = words[0] === 'config' ? [] : options
+    const words = line
+      .replaceAll('FOLDER', folder.path)
+      .replace('CLIENT', client)
+      .replace('BACKUP', backup)
+      .split(' ')
+    const common = FOLDERLESS.test(line) ? [] : options
     const value = checked(line, await runSatchel([...words, ...common, '--json']), exitCode)
-    const { clientId } = value as { clientId?: unknown }
-    if (typeof clientId === 'string') client = clientId
+    const made = value as { clientId?: unknown; backup?: unknown }
+    if (typeof made.clientId === 'string') client = made.clientId
+    if (typeof made.backup === 'string') backup = made.backup
   }
   await using server = await setupTestMode()
   let snapshot = ''
@@ -107,7 +121,7 @@ test('every command prints one object with --json, with times and errors of one 
   // The line of `serve` is the subject of test/cli/serve.test.ts; the output of `test exec` is its command's.
   const all = commandLines().filter((line) => !['serve', 'test exec'].includes(line))
   expect(all.filter((line) => !ran.some((each) => `${each} `.startsWith(`${line} `)))).toEqual([])
-})
+}, 60_000)
 
 test('a mistake of usage is an error of the same form in every command', async () => {
   const lines = commandLines()
@@ -140,14 +154,18 @@ function wrongTimes(value: unknown, name = ''): string[] {
     const lacksUnit = /^(?:duration|latency|timeout|wait|age)$/i.test(name)
     return isTime || lacksUnit ? [`${name}: ${value}`] : []
   }
-  if (typeof value === 'string') {
+  // The name of a backup is the name of its folder.
+  const isName = ['backup', 'kept', 'removed'].includes(name)
+  if (typeof value === 'string' && !isName) {
     const isTime = /^\d{4}-\d\d-\d\d(?!\d)/.test(value)
     return isTime && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value)
       ? [`${name}: ${value}`]
       : []
   }
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, member]) => wrongTimes(member, key))
+  return Object.entries(value).flatMap(([key, member]) =>
+    wrongTimes(member, Array.isArray(value) ? name : key),
+  )
 }
 
 /** All commands that have no subcommands: `serve`, `db create`, … */
