@@ -78,19 +78,20 @@ export function openFolderEngine(
     secretKey: (database) =>
       explained(path, () => openSecretKey(database, folderOf(database.name), secretKey, isDurable)),
     hasKeyFiles: secretKey === null,
-    async restore(name, frames, revokesLogins) {
-      store.requireFree(name)
-      // Not imported at the top, to keep the start of a server fast.
-      const { restoreInto } = await import('./restore')
-      // The next start removes it, however far it gets.
-      const draft = folderOf(`${REMOVED}restoring-${randomToken(6)}`)
-      await restoreInto(draft, frames, { secretKey, revokesLogins })
-      try {
-        await store.place(name, draft)
-      } finally {
-        rmSync(draft, { recursive: true, force: true })
-      }
-    },
+    restore: (name, frames, revokesLogins) =>
+      explained(path, async () => {
+        store.requireFree(name)
+        // Not imported at the top, to keep the start of a server fast.
+        const { restoreInto } = await import('./restore')
+        // The next start removes it, however far it gets.
+        const draft = folderOf(`${REMOVED}restoring-${randomToken(6)}`)
+        await restoreInto(draft, frames, { secretKey, revokesLogins })
+        try {
+          await store.place(name, draft)
+        } finally {
+          rmSync(draft, { recursive: true, force: true })
+        }
+      }),
     serverFile: () => store.serverFile(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }

@@ -19,8 +19,8 @@ export interface RestoreOptions {
 }
 
 /**
- * Makes the folder of a database of the parts of a backup, and checks it. Throws `STORAGE_FULL`, `STORAGE_FAILED` for a
- * key that is missing or another, `NEWER_DATA` and `DAMAGED`; then nothing is left of it.
+ * Makes the folder of a database of the parts of a backup, and checks it. Throws errors of the disk,
+ * `STORAGE_FAILED` for a key that is missing or another, `NEWER_DATA` and `DAMAGED`; then nothing is left of it.
  */
 export async function restoreInto(
   folder: string,
@@ -29,20 +29,18 @@ export async function restoreInto(
 ): Promise<void> {
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rmSync(folder, { recursive: true, force: true }))
-  await explained(folder, async () => {
-    using files = createNewFiles(folder, { make: makeFolder, create: createOwnFile })
-    const writer = createRestoreWriter(folder, files)
-    const reader = createFrameReader(writer)
-    for await (const piece of frames) await reader.push(piece)
-    reader.close()
-    await files.sync()
-    requireKey(folder, writer.key(), options.secretKey)
-    const file = join(folder, 'database.sqlite')
-    const damage = await damageIn(file)
-    if (damage.length > 0) throw damaged(damage[0])
-    renewRestored(file, options)
-    await syncPath(folder)
-  })
+  using files = createNewFiles(folder, { make: makeFolder, create: createOwnFile })
+  const writer = createRestoreWriter(folder, files)
+  const reader = createFrameReader(writer)
+  for await (const piece of frames) await reader.push(piece)
+  reader.close()
+  await files.sync()
+  requireKey(folder, writer.key(), options.secretKey)
+  const file = join(folder, 'database.sqlite')
+  const damage = await damageIn(file)
+  if (damage.length > 0) throw damaged(damage[0])
+  renewRestored(file, options)
+  await syncPath(folder)
   undo.move()
 }
 
@@ -99,17 +97,16 @@ function requireKey(
   if (keyProof(key) !== proof) throw damaged('its secret.key is that of another database')
 }
 
-/** The names in a folder that a restore may begin in, once it was interrupted in it. */
-const LEFT = /^(?:lock\.sqlite(?:-journal)?|holder\.json(?:\.new)?|server\.sqlite|control\.sock)$/
+/** The names in a folder without data: of its lock, and of a file system of its own. */
+const NO_DATA = /^(?:lock\.sqlite(?:-journal)?|holder\.json(?:\.new)?|control\.sock|lost\+found)$/
 
 /** Throws `CONFLICT` unless a restore may write the data folder: it is absent or empty, or one was interrupted in it. */
 export function requireRestorable(folder: string): void {
   if (!existsSync(folder)) return
   const isInterrupted = isHalfRestored(folder)
-  const found = readdirSync(folder).find(
-    (name) =>
-      name !== 'lost+found' && !name.startsWith(STAGING) && !(isInterrupted && LEFT.test(name)),
-  )
+  const isOurs = (name: string) =>
+    NO_DATA.test(name) || name.startsWith(STAGING) || (isInterrupted && name === 'server.sqlite')
+  const found = readdirSync(folder).find((name) => !isOurs(name))
   if (found === undefined) return
   throw new SatchelError(
     'CONFLICT',

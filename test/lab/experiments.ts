@@ -10,6 +10,7 @@ import { holdFrames } from './held-frames'
 import { hostileSyncs } from './hostile-syncs'
 import { importBesideCrowd } from './import-crowd'
 import { timeHiddenObjects } from './hidden-times'
+import { killBackups } from './kill-backups'
 import { killDeletions } from './kill-deletions'
 import { killPosts } from './kill-posts'
 import { killSteps } from './kill-steps'
@@ -334,4 +335,15 @@ export const experiments: readonly Experiment[] = [
   },
   ...hostileSyncs,
   ...largeSyncs,
+  {
+    promise: 52,
+    title: 'a backup that is killed, or whose server is, breaks and leaves nothing',
+    unit: 'kills',
+    rounds: 50,
+    async run(rounds, seed) {
+      const { servers, commands, problems } = await killBackups(rounds, seed)
+      const facts = `${servers} servers and ${commands} commands killed while a backup was made`
+      return { facts, problems }
+    },
+  },
 ]
