@@ -16,10 +16,10 @@ import { quoted, SatchelError } from '../domain/value/error'
 import { grantScopes, type Scope, SCOPES } from '../domain/value/scope'
 import {
   described,
-  type Field,
   filled,
   flag,
   number,
+  ok,
   optional,
   schemaOf,
   schemaRef,
@@ -30,11 +30,6 @@ import {
 import { onDatabase } from './operation'
 
 const KEY = { clientId: 'c2vR8XkFZ0m7yTn4bLw1sA', clientSecret: 'its-secret-is-shown-once' }
-const ok: Field<true> = {
-  schema: { const: true },
-  expected: 'true',
-  parse: (value) => (value === true ? value : undefined),
-}
 
 /** Clients, the tokens that are issued in their name and the keys that sign them. */
 export const clientOperations = {

@@ -109,6 +109,13 @@ export const flag: Field<boolean> = {
   parse: (value = false) => (typeof value === 'boolean' ? value : undefined),
 }
 
+/** The `ok` of an answer. */
+export const ok: Field<true> = {
+  schema: { const: true },
+  expected: 'true',
+  parse: (value) => (value === true ? value : undefined),
+}
+
 /** True or `"true"`, as the public command line client sends flags; all else is false. */
 export const said: Field<boolean> = {
   schema: { enum: [true, false, 'true'], default: false },

@@ -1,5 +1,6 @@
-import { MANAGE } from '../domain/access/door'
-import type { MailKind } from '../domain/store/mailer'
+import { DOORS, MANAGE } from '../domain/access/door'
+import type { MailKind, TemplateFile } from '../domain/store/mailer'
+import { isRecord } from '../domain/value/value'
 import { requireEmail } from '../domain/value/email'
 import { sampleLetter } from '../mail/samples'
 import {
@@ -9,10 +10,27 @@ import {
   resetTemplate,
   setTemplate,
 } from '../mail/templates'
-import { oneOf, optional, text } from './fields'
+import { oneOf, optional, text, type Field, ok, schemaOf, schemaRef, whole } from './fields'
 import { onDatabase, readUpload } from './operation'
 
 const KINDS: readonly MailKind[] = ['otp', 'invite']
+
+const SUBJECT = {
+  path: 'email-templates/otp-subject.handlebars',
+  content: 'Your code is {{{otp}}}',
+}
+
+const files: Field<readonly TemplateFile[]> = {
+  schema: { type: 'array', items: schemaRef('TemplateFile') },
+  expected: 'an array of {path, content}',
+  parse: (value) => (Array.isArray(value) && value.every(isFile) ? value : undefined),
+}
+
+function isFile(value: unknown): value is TemplateFile {
+  return (
+    isRecord(value) && typeof value['path'] === 'string' && typeof value['content'] === 'string'
+  )
+}
 
 export const mailOperations = {
   'mail.show': onDatabase(
@@ -90,6 +108,86 @@ export const mailOperations = {
     async (_host, { name }, { write }) => ({
       name,
       wasOwn: await write((tx) => resetTemplate(tx, name)),
+    }),
+  ),
+
+  /** The templates of the database, and the built-in ones for the rest, as files of `dexie-cloud`. */
+  'template.pull': onDatabase(
+    {
+      scopes: DOORS.pullTemplates,
+      effect: 'read',
+      summary: 'Read the mail templates',
+      input: {},
+      rest: {
+        operationId: 'pullTemplates',
+        method: 'GET',
+        path: '/templates/pull',
+        tag: 'management',
+        description:
+          'The templates of the database, the built-in ones for the rest, and test data.',
+        answer: {
+          description: 'The files.',
+          schema: files.schema,
+          example: ['One of them', [SUBJECT]],
+        },
+      },
+    },
+    ({ mailer }, _input, { read }) => read((tx) => mailer.templates.list(tx)),
+  ),
+
+  'template.push': onDatabase(
+    {
+      scopes: DOORS.pushTemplates,
+      effect: 'write',
+      summary: 'Set the mail templates',
+      input: { files },
+      rest: {
+        operationId: 'pushTemplates',
+        method: 'POST',
+        path: '/templates/push',
+        tag: 'management',
+        description: 'Files outside `email-templates` are left out. All are stored, or none.',
+        curl: '[]',
+        body: 'files',
+        examples: { 'The subject of one-time codes': [SUBJECT] },
+        answer: {
+          description: 'How many were different.',
+          schema: schemaOf({ ok, numUpdatedTemplates: whole }),
+          example: ['One', { ok: true, numUpdatedTemplates: 1 }],
+        },
+      },
+    },
+    async ({ mailer: { templates } }, { files: given }, { write }) => {
+      const checked = await templates.check(given)
+      return { ok: true, numUpdatedTemplates: await write((tx) => templates.store(tx, checked)) }
+    },
+  ),
+
+  /** All of them, where `template.reset` is for one. */
+  'template.clear': onDatabase(
+    {
+      scopes: DOORS.resetTemplates,
+      effect: 'destroy',
+      summary: 'Return to the built-in mail templates',
+      input: {},
+      rest: {
+        operationId: 'resetTemplates',
+        method: 'POST',
+        path: '/templates/reset',
+        tag: 'management',
+        description: 'Removes the templates and the test data of the database.',
+        curl: '{}',
+        examples: { Nothing: {} },
+        answer: {
+          description: 'How many the database had.',
+          schema: schemaOf({ ok, numResetTemplates: whole }),
+          example: ['None', { ok: true, numResetTemplates: 0 }],
+        },
+      },
+    },
+    async ({ mailer }, _input, { write }) => ({
+      ok: true,
+      numResetTemplates: await write((tx) => mailer.templates.reset(tx)),
     }),
   ),
 }

@@ -1,3 +1,4 @@
+import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import type { Actor } from '../domain/access/actor'
 import { type Refuse, type Schema, schemaOf } from './fields'
@@ -56,12 +57,18 @@ function toRest(folder: DataFolder, operation: AnyOperation, rest: Rest<unknown>
     parameters: rest.query === undefined ? given : { ...schemaOf(rest.query), required: [] },
     bodySchema: rest.body === undefined ? given : (input[rest.body]?.schema ?? {}),
     async run({ actor, refuse, ...request }) {
-      const values = operation.read(givenBy(rest, request), refuse)
+      const values = operation.read(
+        givenBy(rest, request),
+        rest.body === undefined ? refuse : refuseBody,
+      )
       const output = await perform(folder, operation, values, {}, { actor, isOperator: false })
       return rest.show === undefined ? output : rest.show(output)
     },
   }
 }
+
+const refuseBody: Refuse = (_name, expected) =>
+  new SatchelError('UNPROCESSABLE', `The body must be ${expected}`)
 
 function givenBy(
   { method, body: whole, query: isText }: Rest<unknown>,

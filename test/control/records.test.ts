@@ -30,6 +30,8 @@ const CHANGES: readonly (readonly [name: string, input: object, upload?: string]
   ['mail.reset', {}],
   ['template.set', { name: 'otp-subject' }, 'Your code is {{{otp}}}'],
   ['template.reset', { name: 'otp-subject' }],
+  ['template.push', { files: [] }],
+  ['template.clear', {}],
   ['policy.set', { newUsers: 'webhook', hookUrl: 'https://hook.example.com' }],
   ['policy.rotate-secret', {}],
   ['provider.add', { type: 'google', clientId: 'todo' }, 'the secret'],
