@@ -42,13 +42,13 @@ export function createFrameMemory(memory: () => number = outsideOfHeap): FrameMe
       }
     },
     check() {
+      if (anonymous.size + known.size === 0) return
       const bytes = memory()
       if (bytes <= most) {
         closed = 0
         return
       }
-      const groups = [anonymous, known].slice(closed)
-      const next = groups.find(({ size }) => size > 0)
+      const next = [anonymous, known].slice(closed).find(({ size }) => size > 0)
       if (next === undefined) {
         // Something else takes the memory.
         most = bytes + MAX_BYTES

@@ -102,7 +102,7 @@ test('promise 13: a token of one database opens no other, not even one of the sa
   if (before === undefined) throw new Error('There is no token')
   const known = callerOf(`${server.url}/short-lived`, before)
   expect((await known.get('/my/members')).status).toBe(200)
-  await server.commands.run('db.delete', { database: 'short-lived' })
+  await server.commands.run('db.delete', { database: 'short-lived', hard: true })
   expect((await known.get('/my/members')).status).toBe(404)
   await server.commands.run('db.create', { name: 'short-lived' })
   expect(await statuses(server, before, `${server.url}/short-lived`)).toEqual(REFUSED)

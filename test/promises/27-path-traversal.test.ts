@@ -121,8 +121,11 @@ test('promise 27: no command makes or removes a database outside the folder', as
   // First segments of other addresses.
   names.push('service', 'token', 'create-db', 'api', 'docs', 'openapi', 'health', 'ready')
   for (const name of [...names, '_control', '.hidden', 'x'.repeat(64), 'ü', 'a b']) {
-    for (const operation of ['db.create', 'db.delete'] as const) {
-      const code = await codeOf(() => server.commands.run(operation, { name }))
+    for (const [operation, input] of [
+      ['db.create', { name }],
+      ['db.delete', { database: name, hard: true }],
+    ] as const) {
+      const code = await codeOf(() => server.commands.run(operation, input))
       expect(['UNPROCESSABLE', 'UNKNOWN_DATABASE']).toContain(code)
     }
   }
@@ -151,7 +154,11 @@ async function watchFiles(pid: number, log: string) {
 }
 
 /** Where a process sees how much memory it has, and how many descriptors. */
-const OF_THE_PROCESS: ReadonlySet<string> = new Set(['/proc/self/statm', '/dev/null'])
+const OF_THE_PROCESS: ReadonlySet<string> = new Set([
+  '/proc/self/stat',
+  '/proc/self/statm',
+  '/dev/null',
+])
 
 /** In the folder, on the way to it, or about the process itself. */
 function isHarmless(path: string, folder: string): boolean {

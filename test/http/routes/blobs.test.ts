@@ -258,7 +258,7 @@ describe('an upload that breaks off', () => {
     using upload = beginUpload(server.url, alice.token, '/main/blob/a', 1_000_000)
     upload.send('x'.repeat(500_000))
     await until(() => filesOf(server).length === 1)
-    await server.commands.run('db.delete', { database: 'main' })
+    await server.commands.run('db.delete', { database: 'main', hard: true })
     expect(await upload.answered).toMatch(/^HTTP\/1\.1 503 [^]*"BUSY"/)
     expect(existsSync(join(server.folder, 'databases', 'main'))).toBe(false)
   })

@@ -360,7 +360,7 @@ describe('a token', () => {
     using socket = await open(server, { token })
     socket.say({ type: 'ready', rev: '["unknown","1"]', realmSetHash: '' })
     await socket.heard('realms-changed')
-    await server.commands.run('db.delete', { database: 'main' })
+    await server.commands.run('db.delete', { database: 'main', hard: true })
     await socket.heard('error')
     expect(socket.isOpen).toBe(true)
   })
