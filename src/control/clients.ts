@@ -56,9 +56,7 @@ export const clientOperations = {
       input: {},
       rest: {
         operationId: 'listClients',
-        method: 'GET',
-        path: '/clients',
-        tag: 'management',
+        address: 'GET /clients',
         description: 'The oldest first. Secrets are not known any more.',
         answer: {
           description: 'The clients.',
@@ -119,9 +117,7 @@ export const clientOperations = {
       },
       rest: {
         operationId: 'addClient',
-        method: 'POST',
-        path: '/clients/add',
-        tag: 'management',
+        address: 'POST /clients/add',
         description:
           'The person fetches the key of their client with `dexie-cloud connect`; a service account gets it at once. The client has at most the scopes of this token: all six mean these.',
         curl: '{"email": "bob@example.com", "scopes": ["MANAGE_DB"]}',
@@ -162,9 +158,7 @@ export const clientOperations = {
       input: { client_id: optional(filled), email: optional(filled) },
       rest: {
         operationId: 'deleteClients',
-        method: 'POST',
-        path: '/clients/delete',
-        tag: 'management',
+        address: 'POST /clients/delete',
         description:
           'Revokes one client by `client_id`, or all clients of an `email`. Their tokens end. The last client with all scopes cannot be revoked.',
         curl: '{"email": "bob@example.com"}',
@@ -200,9 +194,7 @@ export const clientOperations = {
       },
       rest: {
         operationId: 'rotateClient',
-        method: 'POST',
-        path: '/clients/rotate',
-        tag: 'management',
+        address: 'POST /clients/rotate',
         description:
           'Makes a new client with the same scopes and owner; the old key works for seven more days, or `oldClientExpiryDays`. Without `clientId` it is the client of the token. Another client may have no scope that the token lacks.',
         examples: { 'Within a day': { oldClientExpiryDays: 1 } },

@@ -61,9 +61,7 @@ export const databaseOperations = {
       input: {},
       rest: {
         operationId: 'undeleteDatabase',
-        method: 'POST',
-        path: '/undelete-db',
-        tag: 'management',
+        address: 'POST /undelete-db',
         description: 'Within 30 days, with the same clients.',
         curl: '{}',
         examples: { Nothing: {} },
@@ -137,9 +135,7 @@ export const databaseOperations = {
       input: { database: text, hard: said },
       rest: {
         operationId: 'deleteDatabase',
-        method: 'POST',
-        path: '/delete-db',
-        tag: 'management',
+        address: 'POST /delete-db',
         description:
           'Marks it for deletion: for 30 days it is served, every token response has a warning in `alerts`, and `POST /undelete-db` takes it back; then everything is removed. `{"hard": true}` removes everything at once.',
         examples: { 'In 30 days': {} },
@@ -196,9 +192,7 @@ export const databaseOperations = {
       asks: ({ origin }) => origin === null,
       rest: {
         operationId: 'changeOrigins',
-        method: 'POST',
-        path: '/whitelist',
-        tag: 'management',
+        address: 'POST /whitelist',
         description:
           '`{}` lists the origins of pages that may call the database; `{"origin"}` adds one, `{"origin", "delete": true}` removes it; both answer how many. `"force": true` permits http beyond this machine.',
         curl: '{"origin": "https://app.example.com"}',
@@ -235,9 +229,7 @@ export const databaseOperations = {
       input: { table: filled },
       rest: {
         operationId: 'clearTable',
-        method: 'POST',
-        path: '/clear-table',
-        tag: 'management',
+        address: 'POST /clear-table',
         description:
           'In many short units, which clients get as deletions. When it is interrupted, the rest is still there.',
         curl: '{"table": "todoItems"}',
@@ -262,9 +254,7 @@ export const databaseOperations = {
       input: { realmId: filled },
       rest: {
         operationId: 'clearRealm',
-        method: 'POST',
-        path: '/clear-realm',
-        tag: 'management',
+        address: 'POST /clear-realm',
         description:
           'The realm itself, its roles and the member row of its owner stay. In many short units, which clients get as deletions.',
         curl: '{"realmId": "rlm-public"}',

@@ -120,9 +120,7 @@ export const mailOperations = {
       input: {},
       rest: {
         operationId: 'pullTemplates',
-        method: 'GET',
-        path: '/templates/pull',
-        tag: 'management',
+        address: 'GET /templates/pull',
         description:
           'The templates of the database, the built-in ones for the rest, and test data.',
         answer: {
@@ -143,9 +141,7 @@ export const mailOperations = {
       input: { files },
       rest: {
         operationId: 'pushTemplates',
-        method: 'POST',
-        path: '/templates/push',
-        tag: 'management',
+        address: 'POST /templates/push',
         description: 'Files outside `email-templates` are left out. All are stored, or none.',
         curl: '[]',
         body: 'files',
@@ -172,9 +168,7 @@ export const mailOperations = {
       input: {},
       rest: {
         operationId: 'resetTemplates',
-        method: 'POST',
-        path: '/templates/reset',
-        tag: 'management',
+        address: 'POST /templates/reset',
         description: 'Removes the templates and the test data of the database.',
         curl: '{}',
         examples: { Nothing: {} },

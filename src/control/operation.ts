@@ -43,14 +43,16 @@ export interface Declaration<F extends Fields, Output> {
   readonly rest?: Rest<Output>
 }
 
+export type Method = 'GET' | 'POST' | 'DELETE'
+
 /** The address of an operation over HTTP, and what the document of the interface says of it. */
 export interface Rest<Output> {
   /** The name in the document, and of the door, whose scopes are those of the operation. */
   readonly operationId: DoorName
-  readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Below that of the database: `/users/:user`. The parameters are fields of the input. */
-  readonly path: string
-  readonly tag: 'users' | 'management'
+  /** The method, and the path below that of the database, whose parameters are fields: `GET /users/:user`. */
+  readonly address: `${Method} /${string}`
+  /** The part of the document; absent: `management`. */
+  readonly tag?: 'users'
   /** Markdown. A paragraph is one line. */
   readonly description: string
   /** For the example: the body of a POST; of other methods the address, when it has parameters. */

@@ -2,12 +2,16 @@ import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import type { Actor } from '../domain/access/actor'
 import { type Refuse, type Schema, schemaOf } from './fields'
-import type { AnyOperation, Effect, Rest } from './operation'
+import type { AnyOperation, Effect, Method, Rest } from './operation'
 import { findOperation, operationNames } from './operations'
 import { perform } from './perform'
 
 /** An operation with an address of its own, for the rooms that serve and describe it. */
-export interface RestOperation extends Rest<unknown> {
+export interface RestOperation extends Omit<Rest<unknown>, 'tag'> {
+  readonly method: Method
+  /** Below that of the database: `/users/:user`. */
+  readonly path: string
+  readonly tag: 'users' | 'management'
   readonly summary: string
   readonly effect: Effect
   /** The parameters of the query of a GET, by name. */
@@ -47,18 +51,22 @@ export function restOperations(folder: DataFolder): readonly RestOperation[] {
 
 function toRest(folder: DataFolder, operation: AnyOperation, rest: Rest<unknown>): RestOperation {
   const { summary, effect, input } = operation
-  const inPath = new Set(['database', ...rest.path.split('/:').slice(1)])
+  const [method, path] = rest.address.split(' ') as [Method, string]
+  const inPath = new Set(['database', ...Array.from(path.matchAll(/:(\w+)/g), ([, name]) => name)])
   const fields = Object.entries(input).filter(([name]) => !inPath.has(name))
   const given = schemaOf(Object.fromEntries(fields))
   return {
+    tag: 'management',
     ...rest,
+    method,
+    path,
     summary,
     effect,
     parameters: rest.query === undefined ? given : { ...schemaOf(rest.query), required: [] },
     bodySchema: rest.body === undefined ? given : (input[rest.body]?.schema ?? {}),
     async run({ actor, refuse, ...request }) {
       const values = operation.read(
-        givenBy(rest, request),
+        givenBy(method, rest, request),
         rest.body === undefined ? refuse : refuseBody,
       )
       const output = await perform(folder, operation, values, {}, { actor, isOperator: false })
@@ -71,7 +79,8 @@ const refuseBody: Refuse = (_name, expected) =>
   new SatchelError('UNPROCESSABLE', `The body must be ${expected}`)
 
 function givenBy(
-  { method, body: whole, query: isText }: Rest<unknown>,
+  method: Method,
+  { body: whole, query: isText }: Rest<unknown>,
   { path, query, body }: Pick<RestRequest, 'path' | 'query' | 'body'>,
 ): object {
   if (method !== 'POST') {

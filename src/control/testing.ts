@@ -18,7 +18,7 @@ import {
   schemaOf,
   type Schema,
 } from './fields'
-import { type Declaration, onFolder } from './operation'
+import { type Declaration, type Method, onFolder } from './operation'
 import { QUESTION } from './users'
 
 const PERSON = { email: text, name: optional(text), failure: optional(oneOf(IDP_FAILURES)) }
@@ -301,7 +301,7 @@ interface Tested {
 /** An operation of test mode without its callers, with its address and what is said of that. */
 interface TestDeclaration<F extends Fields, Output> extends Omit<Declaration<F, Output>, 'scopes'> {
   /** The method, and the path below `/<database>/_test/`. */
-  readonly address: `${'GET' | 'POST' | 'DELETE'} ${string}`
+  readonly address: `${Method} ${string}`
   readonly description: string
   readonly answer: Schema
 }
@@ -327,7 +327,7 @@ function atAddress<F extends Fields, Output>(
   { address, description, answer, ...declaration }: TestDeclaration<F, Output>,
   run: (folder: DataFolder, input: Values<F>) => Promise<Output>,
 ) {
-  const [method, path] = address.split(' ') as ['GET' | 'POST' | 'DELETE', string]
+  const [method, path] = address.split(' ') as [Method, string]
   const operation = onFolder({ ...declaration, scopes: 'operator' }, run)
   return { ...operation, route: { method, path, description, answer } }
 }

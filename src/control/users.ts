@@ -88,8 +88,7 @@ export const userOperations = {
       input: { query: text },
       rest: {
         operationId: 'listUsers',
-        method: 'GET',
-        path: '/users',
+        address: 'GET /users',
         tag: 'users',
         description:
           'Users in pages of at most 1,000. A user who exists throughout is listed once, even if others are created or deleted meanwhile; a user whose sort key changes meanwhile may be listed twice or not at all.',
@@ -117,8 +116,7 @@ export const userOperations = {
       input: { user: text },
       rest: {
         operationId: 'getUser',
-        method: 'GET',
-        path: '/users/:user',
+        address: 'GET /users/:user',
         tag: 'users',
         description: 'Users may read their own account; reading others also needs `GLOBAL_READ`.',
         curl: '/users/alice@example.com',
@@ -177,8 +175,7 @@ export const userOperations = {
       input: { users: { ...json, schema: CHANGES } },
       rest: {
         operationId: 'writeUsers',
-        method: 'POST',
-        path: '/users',
+        address: 'POST /users',
         tag: 'users',
         description:
           'An array of users, or one; at most 10,000. Unknown users are created, the others are changed. The request is atomic: either everything is stored, or nothing. An unknown property rejects the request; other data belongs in `data`.',
@@ -211,8 +208,7 @@ export const userOperations = {
       input: { user: text },
       rest: {
         operationId: 'deleteUser',
-        method: 'DELETE',
-        path: '/users/:user',
+        address: 'DELETE /users/:user',
         tag: 'users',
         description:
           'Users may delete their own account, even with an expired licence; deleting others also needs `GLOBAL_READ` and `GLOBAL_WRITE`. Objects that only this user could see are erased. Shared objects stay, without the user as a member; in a realm without another manager, all remaining members get full rights.',
@@ -248,8 +244,7 @@ export const userOperations = {
       input: QUESTION,
       rest: {
         operationId: 'explain',
-        method: 'GET',
-        path: '/explain',
+        address: 'GET /explain',
         tag: 'users',
         description:
           'Whether a user may read, add, update or delete, by the rules of `/my`, with each step that leads to the answer. Rows of `realms`, `members` and `roles` have further rules, which it does not look at.',
