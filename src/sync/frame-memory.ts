@@ -52,6 +52,7 @@ export function createFrameMemory(memory: () => number = outsideOfHeap): FrameMe
       if (next === undefined) {
         // Something else takes the memory.
         most = bytes + MAX_BYTES
+        closed = 0
         return
       }
       closed = next === anonymous ? 1 : 2

@@ -44,9 +44,9 @@ test('sockets stay open when something else takes the memory', () => {
   const { open, check } = setup()
   open('one', true)
   open('ben', false)
-  expect([check(2 * MOST), check(2 * MOST), check(2 * MOST)]).toEqual([['one'], ['ben'], []])
+  expect([check(2 * MOST), check(2 * MOST)]).toEqual([['one'], ['ben']])
   open('one', true)
-  expect([check(3 * MOST), check(3 * MOST + 1)]).toEqual([[], ['one']])
+  expect([check(2 * MOST), check(3 * MOST), check(3 * MOST + 1)]).toEqual([[], [], ['one']])
 })
 
 test('a socket that has been closed is not closed again', () => {
