@@ -21,7 +21,7 @@ export type Values<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[N
 
 type ValueOf<F> = F extends Field<infer T> ? T : never
 
-/** An input as it is given: what is optional may be absent, and flags are false then. */
+/** An input as it is given: optional fields and flags may be absent, and flags are false then. */
 export type Given<F extends Fields> = {
   readonly [Name in keyof F as MayMiss<F[Name]> extends true ? never : Name]: ValueOf<F[Name]>
 } & {

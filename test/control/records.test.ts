@@ -58,7 +58,7 @@ test('each change of a database is recorded in a unit of its own database', asyn
     const caller = { actor: SERVER, isOperator: true, record: () => (isRecorded = true) }
     const streams = upload === undefined ? {} : { upload: new Blob([upload]).stream() }
     await perform(folder, operation, values, streams, caller).catch((error: unknown) => {
-      // Nobody listens for the mail.
+      // No mail server listens.
       expect([name, (error as SatchelError).code]).toEqual(['mail.test', 'MAIL_FAILED'])
     })
     if (!isRecorded) unrecorded.push(name)

@@ -31,8 +31,8 @@ function operationRoute(http: HttpContext, operation: RestOperation): AnyElysia 
 }
 
 /**
- * Answers with the output of an operation. What is stored of the caller is checked before a body is read: a body
- * needs a caller who may write. The operation checks again where it reads or writes.
+ * Answers with the output of an operation. The stored state of the caller is checked before a body is read:
+ * a body needs a caller who may write. The operation checks again where it reads or writes.
  */
 async function answerOperation(
   http: HttpContext,
