@@ -19,7 +19,7 @@ export interface Copied {
 }
 
 /** Read at once, in bytes. */
-const PIECE = 256 * 1024
+const PIECE = 64 * 1024
 /** The sizes of the headers of a log and of its frames (sqlite.org/fileformat2.html §4). */
 const LOG_HEADER = 32
 const FRAME_HEADER = 24

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { CHROMIUM } from '../browser/chromium'
 import { mayMount } from '../small-disk'
+import { backUpUnderLoad } from './backups-under-load'
 import { damagePages } from './damage'
 import { dripAway } from './drippers'
 import type { Experiment } from './experiment'
@@ -346,4 +347,17 @@ export const experiments: readonly Experiment[] = [
       return { facts, problems }
     },
   },
+  ...[1_000, 5_000].map((rate): Experiment => ({
+    promise: 7,
+    title: `a backup under ${rate.toLocaleString('en')} writes a second is a prefix of the commits, with 20,000 blobs`,
+    unit: 'MiB of objects',
+    rounds: 1_000,
+    async run(rounds) {
+      const found = await backUpUnderLoad(rounds, rate, Math.min(20_000, 20 * rounds))
+      const { p99, seconds, size, log, logAfter, growth, problems } = found
+      const round = Math.round
+      const facts = `${round(size)} MiB in ${round(seconds)} s beside ${round(found.rate)} writes a second; p99 ${round(p99.before)}, ${round(p99.during)}, ${round(p99.after)} ms; log ${round(log)}, then ${round(logAfter)} MiB; the server +${round(growth)} MiB`
+      return { facts, problems }
+    },
+  })),
 ]
