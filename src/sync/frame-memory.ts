@@ -56,7 +56,7 @@ export function createFrameMemory(memory: () => number = outsideOfHeap): FrameMe
         return
       }
       closed = next === anonymous ? 1 : 2
-      for (const socket of [...next]) socket.terminate()
+      for (const socket of next) socket.terminate()
     },
   }
 }

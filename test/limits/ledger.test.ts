@@ -75,9 +75,7 @@ test('a reservation waits for its turn until there is room', async () => {
   const [one, other] = [of('ada'), of('bob')]
   account.reserve(one, 80)
   let isThere = false
-  const waiting = account.reserveInTurn(other, 60).then(() => {
-    isThere = true
-  })
+  const waiting = account.reserveInTurn(other, 60).then(() => (isThere = true))
   account.reserve(one, 60)
   await Bun.sleep(0)
   expect(isThere).toBe(false)

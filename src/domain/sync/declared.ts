@@ -1,7 +1,25 @@
-import type { DeclaredTable, SyncRequest } from './request'
+import type { WireObject } from '../value/value'
+
+/** A table as a client declares it; `wire` is the entry as it came, to be echoed (protocol.md §10.1). */
+export interface DeclaredTable {
+  readonly isMarked: boolean
+  readonly isInitiallySynced: boolean
+  readonly generated: boolean
+  readonly idPrefix: string | undefined
+  /** Undefined during the first session of a client. */
+  readonly primaryKey: string | undefined
+  /** The names of its properties that are Yjs documents, as stored objects spell them. */
+  readonly textProperties: readonly string[]
+  readonly wire: WireObject
+}
 
 /** The tables of a request (`SyncRequest.tables`). */
 type Tables = ReadonlyMap<string, DeclaredTable>
+
+/** A request, as far as its declared tables count. */
+interface Declaring {
+  readonly tables: Tables
+}
 
 /** What follows from the tables that a client declares. */
 interface Facts {
@@ -39,12 +57,12 @@ export function schemaName(tables: Tables): string | undefined {
 }
 
 /** The tables that a client syncs, in its order. */
-export function markedTables({ tables }: SyncRequest): readonly string[] {
+export function markedTables({ tables }: Declaring): readonly string[] {
   return factsOf(tables).marked
 }
 
 /** What a client declares in the tables that it syncs, as `readTexts` takes it; empty for none. */
-export function textsDeclared({ tables }: SyncRequest): string {
+export function textsDeclared({ tables }: Declaring): string {
   return factsOf(tables).texts
 }
 

@@ -120,5 +120,5 @@ function readNewest(since: readonly CriteriaOperation[], replays: Replays): Kept
       stepsToTest: stepsToTest(criteria),
     })
   }
-  return operations.reverse()
+  return operations.toReversed()
 }

@@ -12,7 +12,7 @@ import {
   type SpecLimits,
 } from './change'
 import { type Criteria, readCriteria } from './criteria'
-import { tablesOnce } from './declared'
+import { type DeclaredTable, tablesOnce } from './declared'
 
 /** The body of a request to `POST /sync` (protocol.md §4.2). */
 export interface SyncRequest {
@@ -29,19 +29,6 @@ export interface SyncRequest {
   readonly baseRevs: readonly BaseRevision[]
   /** In the order in which they first appear. */
   readonly transactions: readonly ClientTransaction[]
-}
-
-/** A table as a client declares it; `wire` is the entry as it came, to be echoed (protocol.md §10.1). */
-export interface DeclaredTable {
-  readonly isMarked: boolean
-  readonly isInitiallySynced: boolean
-  readonly generated: boolean
-  readonly idPrefix: string | undefined
-  /** Undefined during the first session of a client. */
-  readonly primaryKey: string | undefined
-  /** The names of its properties that are Yjs documents, as stored objects spell them. */
-  readonly textProperties: readonly string[]
-  readonly wire: WireObject
 }
 
 export interface LastPull {

@@ -7,7 +7,8 @@ import { idPrefixFor, isIdPrefix } from '../value/id'
 import { formatStores, parseTable, requireTableName } from '../value/schema'
 import { setOwn, type WireObject } from '../value/value'
 import { schemaName } from './declared'
-import type { DeclaredTable, SyncRequest } from './request'
+import type { DeclaredTable } from './declared'
+import type { SyncRequest } from './request'
 import { type TextProperties, textProperties } from './text'
 
 /**
