@@ -55,6 +55,7 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
   undo.use(pace.begin())
   let frames = await findFrames(log, generation, count, pageSize)
   const owned = undo.move()
+  let isEnded = false
 
   /** Puts the frames of the log in the place of the pages that they change. */
   function overlay(piece: Buffer, first: number): void {
@@ -70,15 +71,19 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
     for (let first = 1; first <= pages; first += atOnce) {
       const pause = pace.pause()
       if (pause > 0) await Bun.sleep(pause)
+      if (isEnded) throw ended()
       if (fstatSync(log).size > longestLog) throw tooMuchWritten(longestLog)
       const piece = buffer.subarray(0, Math.min(atOnce, pages - first + 1) * pageSize)
       const position = (first - 1) * pageSize
       await fill(descriptor, piece, position)
+      // The descriptor may be that of another file by now.
+      if (isEnded) throw ended()
       overlay(piece, first)
       if (frames.size > 0 && !readLog(log, 0, LOG_HEADER).equals(generation)) {
         // SQLite lets the log begin anew only when the file has all that this transaction reads.
         frames = new Map()
         await fill(descriptor, piece, position)
+        if (isEnded) throw ended()
       }
       yield piece
     }
@@ -94,7 +99,10 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
     size: pages * pageSize,
     bytes,
     contents: (after, limit) => list.all(after, limit),
-    [Symbol.asyncDispose]: async () => owned.dispose(),
+    async [Symbol.asyncDispose]() {
+      isEnded = true
+      owned.dispose()
+    },
   }
 }
 
@@ -146,6 +154,10 @@ function readLog(log: number, at: number, size: number): Buffer {
   const bytes = Buffer.alloc(size)
   readSync(log, bytes, 0, size, at)
   return bytes
+}
+
+function ended(): SatchelError {
+  return new SatchelError('BUSY', 'The database was closed or deleted while it was backed up')
 }
 
 function unreadable(file: string): SatchelError {

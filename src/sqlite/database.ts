@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import type { Migration } from '../../migrations/sqlite/index'
 import type { Clock } from '../clock'
 import { makeFolder } from '../disk'
+import type { DatabaseCopy } from '../domain/store/copy'
 import type { Fault } from '../domain/store/integrity'
 import type { Database, Duty, DutyName, ReadTx } from '../domain/store/store'
 import type { DatabaseImage } from '../domain/store/test-store'
@@ -119,6 +120,7 @@ function serveDatabase(
   let sealed = 0
   /** Of the file, for copies: closing it before SQLite has closed its own would drop SQLite's locks. */
   let descriptor: number | undefined
+  const copies = new Set<DatabaseCopy>()
   const ids = createIds(clock)
   ids.passOver(committed.counters.idHighWater)
   const writer = createWriter({
@@ -145,6 +147,7 @@ function serveDatabase(
 
   async function close(): Promise<void> {
     await writer.close(() => isClosing(name))
+    for (const copy of copies) await copy[Symbol.asyncDispose]()
     await checkpoints.close()
     // Running reads end in this turn.
     await nextTurn()
@@ -211,7 +214,16 @@ function serveDatabase(
         if (closing === undefined) checkpoints.catchUp()
       }
       try {
-        return await holdCopy({ file, index, descriptor, pace, longestLog, released })
+        const held = await holdCopy({ file, index, descriptor, pace, longestLog, released })
+        const copy = {
+          ...held,
+          async [Symbol.asyncDispose]() {
+            copies.delete(copy)
+            await held[Symbol.asyncDispose]()
+          },
+        }
+        copies.add(copy)
+        return copy
       } catch (error) {
         throw storageFailure(error)
       }

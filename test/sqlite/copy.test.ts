@@ -104,6 +104,20 @@ describe('a copy of a database', () => {
     await until(() => checkpoint(file) === 0)
   }, 60_000)
 
+  test('ends when its database is closed, and reads no other file', async () => {
+    await using opened = setupDatabase()
+    const { database } = opened
+    const table = await declareIn(database, 'things')
+    await write(database, table, 'before', 20)
+    const copy = await database.copy()
+    const pieces = copy.bytes()[Symbol.asyncIterator]()
+    expect((await pieces.next()).done).toBe(false)
+    await database[Symbol.asyncDispose]()
+    const failure = await pieces.next().catch((error: unknown) => error)
+    expect(String(failure)).toContain('was closed or deleted while it was backed up')
+    await copy[Symbol.asyncDispose]()
+  })
+
   test('lists each content of blobs once, as of its moment', async () => {
     await using opened = setupDatabase()
     const { database } = opened
