@@ -3,6 +3,8 @@ import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from '
 import { connect } from 'node:net'
 import type { JSONWebKeySet } from 'jose'
 import { join } from 'node:path'
+import { callHolder } from '../src/control/session'
+import type { ScheduleStatus } from '../src/host/backups'
 import { type Holder, readHolder } from '../src/host/holder'
 import { readConfig } from '../src/config/config'
 import { createHandler } from '../src/http/handler'
@@ -233,7 +235,7 @@ test('collects at its start what no object has referenced for a day, bytes and a
   const parts = surroundings()
   const blobs = join(folder.path, 'databases', 'main', 'blobs')
   const files = () =>
-    readdirSync(blobs, { recursive: true }).filter((name) => /-[\da-f]{24}$/.test(String(name)))
+    readdirSync(blobs, { recursive: true }).filter((name) => /^[\da-f]{64}$/.test(String(name)))
   {
     await using server = await setupServer({ data: folder.path }, parts.clock)
     const token = await server.token()
@@ -246,6 +248,42 @@ test('collects at its start what no object has referenced for a day, bytes and a
   await until(() => files().length === 0)
   expect(server.client).toBeUndefined()
 })
+
+const isLast = (names: readonly string[], { last }: ScheduleStatus) => last?.name === names.at(-1)
+
+test('makes a backup when it is time, by the timer and the clock that it is given', async () => {
+  using folder = temporaryFolder()
+  const parts = surroundings()
+  const target = join(folder.path, 'backups')
+  const data = join(folder.path, 'data')
+  const looks: (() => void)[] = []
+  const every = (_ms: number, work: () => void) => {
+    looks.push(work)
+    return { [Symbol.dispose]: () => void looks.pop() }
+  }
+  const backups = () =>
+    existsSync(target)
+      ? readdirSync(target)
+          .filter((name) => /Z(?:-\d+)?$/.test(name))
+          .toSorted()
+      : []
+  {
+    await using _ = await startServer(configOf({ data, backup: target }), { ...parts, every })
+    const status = async () => {
+      const holder = readHolder(data)!
+      return (await callHolder<{ schedule: ScheduleStatus }>(holder, 'backup.status', {}, {}))
+        .schedule
+    }
+    for (const night of [1, 2]) {
+      for (const look of looks) look()
+      // It is read again before it counts.
+      await until(async () => backups().length === night && isLast(backups(), await status()))
+      parts.clock.advance(DAY)
+    }
+    expect(await status()).toMatchObject({ target, failure: null })
+  }
+  expect(looks).toEqual([])
+}, 60_000)
 
 test('refuses rare forms of paths while the server starts, and answers them afterwards', async () => {
   const { host } = configOf({})

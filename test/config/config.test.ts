@@ -247,3 +247,10 @@ test('knows the addresses that only this machine can reach', () => {
   expect(['127.0.0.1', '127.9.9.9', '::1', 'localhost'].every(isLoopback)).toBe(true)
   expect(['0.0.0.0', '::', '10.0.0.1', '127.evil.example'].some(isLoopback)).toBe(false)
 })
+
+test('data in memory is not backed up', () => {
+  const flags = { memory: true, backup: './backups' }
+  expect(() => readConfig({ environment: {}, flags })).toThrow(
+    '--backup and --memory cannot be combined',
+  )
+})
