@@ -48,7 +48,6 @@ export function startBackupSchedule(
   { clock, every }: Pick<ScheduleParts, 'clock' | 'every'>,
 ): BackupSchedule {
   const target = openTarget(address, settings)
-  for (const warning of target.warnings) serverLog.warning(warning)
   const { backup } = backupOperations
   const { backupAt: at, backupKeep: keep } = settings
   const { backups } = folder
@@ -56,7 +55,9 @@ export function startBackupSchedule(
     using _ = holdTarget(target)
     const send: SendBackup = (streams) =>
       perform(folder, backup, { database: null }, { ...streams, signal })
-    return await makeVerifiedBackup(target, send, { now: clock.now(), version, damageIn })
+    const made = await makeVerifiedBackup(target, send, { now: clock.now(), version, damageIn })
+    for (const warning of target.warnings) serverLog.warning(warning)
+    return made
   }
   return createBackupSchedule({ clock, every, at, keep, target, backups, make })
 }
