@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { chmod, cp, link, mkdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import process from 'node:process'
@@ -11,7 +12,8 @@ import { makeBlank } from './src/sqlite/prepare'
  * file that reads nothing from the folder it is started in (promises.md 44). `bun build.ts --npm` packs it
  * into an npm package, `dist/npm/satchel-0.1.0.tgz`; `bun build.ts --npm darwin-arm64 linux-x64` packs
  * executables for these platforms. `bun build.ts --publish` makes the packages for a registry in
- * `dist/publish`: one for each platform, and one that depends on them.
+ * `dist/publish`: one for each platform, and one that depends on them. Those, and the executable of
+ * `bun build.ts --reproducible`, are the same bytes for the same commit.
  */
 const DIST = join(import.meta.dir, 'dist')
 
@@ -53,7 +55,8 @@ const loadOnUse: Bun.BunPlugin = {
     build.onLoad({ filter: /\.[jt]s$/ }, async ({ path }) => {
       const own = relative(import.meta.dir, path)
       if (!IMPORTERS.some((folder) => own.startsWith(`${folder}/`))) return undefined
-      const source = await Bun.file(path).text()
+      // At once: which module is read first would decide on the order of their names.
+      const source = readFileSync(path, 'utf8')
       const contents = source.replaceAll(imports, (statement, start: string, name: string) =>
         statement.startsWith('import type') ? statement : `${start}load-on-use:${name}`,
       )
@@ -121,6 +124,33 @@ async function findCommit(): Promise<string | null> {
   return `${head.text().trim()}${changes === '' ? '' : '-changed'}`
 }
 
+/** The most executables that are made until two are equal. */
+const MOST_ATTEMPTS = 8
+
+/**
+ * `compile` until two results are equal. The runtime writes the bytecode of about one executable in twenty
+ * in another order, which means the same.
+ */
+async function compileReproducibly(
+  outfile: string,
+  target?: Bun.Build.CompileTarget,
+): Promise<void> {
+  const seen = new Set<string>()
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    await compile(outfile, target)
+    const hash = await sha256(outfile)
+    if (seen.has(hash)) return
+    seen.add(hash)
+  }
+  throw new Error(`No two of ${MOST_ATTEMPTS} executables were equal`)
+}
+
+async function sha256(path: string): Promise<string> {
+  const hasher = new Bun.CryptoHasher('sha256')
+  for await (const piece of Bun.file(path).stream()) hasher.update(piece)
+  return hasher.digest('hex')
+}
+
 /** With a target, for another platform than this one. */
 async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promise<void> {
   // Put in place when it is whole, also under a program that runs. Its name is in the executable, where a
@@ -182,8 +212,7 @@ async function makePublished(): Promise<void> {
   const sums: string[] = []
   for (const platform of ALL) {
     const executable = await makePlatformPackage(root, platform)
-    const hash = new Bun.CryptoHasher('sha256').update(await Bun.file(executable).bytes())
-    sums.push(`${hash.digest('hex')}  ${basename(executable)}\n`)
+    sums.push(`${await sha256(executable)}  ${basename(executable)}\n`)
   }
   await Bun.write(join(root, 'SHA256SUMS'), sums.join(''))
   const folder = join(root, 'satchel')
@@ -200,7 +229,7 @@ async function makePlatformPackage(root: string, platform: Platform): Promise<st
   const folder = join(root, `${platform}.package`)
   const executable = join(root, `satchel-${platform}`)
   await mkdir(join(folder, 'bin'), { recursive: true })
-  await compile(executable, target)
+  await compileReproducibly(executable, target)
   await link(executable, join(folder, 'bin', 'satchel'))
   await writeJson(join(folder, 'package.json'), {
     name: `@satchel/${platform}`,
@@ -270,8 +299,9 @@ const [flag, ...names] = process.argv.slice(2)
 try {
   if (flag === '--publish' || names.includes('--publish')) await makePublished()
   else if (flag === '--npm') await makePackage(names.map(findPlatform))
+  else if (flag === '--reproducible') await compileReproducibly(join(DIST, 'satchel'))
   else if (flag === undefined) await compile(join(DIST, 'satchel'))
-  else throw new Error(`${flag} is unknown: there are --npm and --publish`)
+  else throw new Error(`${flag} is unknown: there are --npm, --publish and --reproducible`)
 } catch (error) {
   // Of a build, its errors tell the place.
   const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error]

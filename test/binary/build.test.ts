@@ -30,7 +30,7 @@ async function buildIn(folder: string, timeZone: string): Promise<string> {
   for (const name of SOURCES) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   // Of packages behind a link the way there would be in the executable.
   await run(folder, timeZone, 'install', '--frozen-lockfile')
-  await run(folder, timeZone, 'build.ts')
+  await run(folder, timeZone, 'build.ts', '--reproducible')
   const executable = Bun.file(join(folder, 'dist', 'satchel'))
   const hasher = new Bun.CryptoHasher('sha256')
   for await (const piece of executable.stream()) hasher.update(piece)
