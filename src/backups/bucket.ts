@@ -24,7 +24,7 @@ export interface BucketCredentials {
 
 /** Sent at once, in bytes; two of them are in memory. */
 const PART_BYTES = 5 * 1024 * 1024
-/** What has no manifest after this is no backup under way. A bucket has no lock. */
+/** A backup without a manifest is abandoned after this time: a bucket has no lock that tells it. */
 const ABANDONED_AFTER_MS = 2 * DAY
 
 export function isBucket(address: string): boolean {
@@ -59,7 +59,7 @@ export function openBucketTarget(address: string, options: BucketOptions): Targe
     }
   }
 
-  /** The names of backups, and of what may become one, with what is said of their manifests. */
+  /** The names of finished and unfinished backups: true for those with a manifest. */
   async function findBackups(): Promise<Map<string, boolean>> {
     const found = new Map<string, boolean>()
     for await (const { key: object } of listObjects(prefix)) {
@@ -184,7 +184,7 @@ function readCredentialsFile(file: string): Readonly<Record<string, string>> {
 function parseAddress(address: string): { readonly bucket: string; readonly prefix: string } {
   const [, bucket, path = ''] =
     /^s3:\/\/([a-z\d][a-z\d.-]{1,61}[a-z\d])(?:\/(.*))?$/.exec(address) ?? []
-  const trimmed = path.replace(/\/+$/, '')
+  const trimmed = path.replace(/\/$/, '')
   if (bucket === undefined || (trimmed !== '' && !isPath(trimmed))) {
     throw new SatchelError('UNPROCESSABLE', 'The address of a bucket is s3://bucket/prefix')
   }

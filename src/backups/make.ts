@@ -33,7 +33,7 @@ export async function makeVerifiedBackup(
   }
   throw new SatchelError(
     'DAMAGED',
-    `${fault.path} of the backup was not what was written when it was read again: look at the disk of ${target.name}, and at the data with satchel verify`,
+    `${fault.path} of the backup differs from the written bytes when it is read again: look at the disk of ${target.name}, and at the data with satchel verify`,
   )
 }
 

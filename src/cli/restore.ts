@@ -18,7 +18,7 @@ export function addRestoreCommand(program: Command, cli: Cli): void {
     .option('--revoke-logins', 'end all logins: everybody logs in again')
     .addHelpText(
       'after',
-      '\nEverything is compared with the manifest before anything is written. Without --as the data folder must be absent or empty. What was written after the backup is gone on all devices too, when they sync; changes that they had not sent arrive. Logins that were ended after the backup are valid again unless --revoke-logins is given; one-time codes and queued mails are not restored.',
+      '\nEverything is compared with the manifest before anything is written. Without --as the data folder must be absent or empty. Changes made after the backup are gone on all devices too, when they sync; changes that they had not sent arrive. Logins that were ended after the backup are valid again unless --revoke-logins is given; one-time codes and queued mails are not restored.',
     )
     .addHelpText(
       'after',
@@ -63,7 +63,7 @@ function consequences(revokesLogins: boolean): string {
 
 /** `given` is a path, or `s3://bucket/prefix/<backup>`. */
 async function openBackup(given: string, options: Parameters<typeof openTarget>[1]) {
-  const path = given.startsWith('s3://') ? given.replace(/\/+$/, '') : resolve(given)
+  const path = given.startsWith('s3://') ? given.replace(/\/$/, '') : resolve(given)
   const target = await openTarget(path.slice(0, path.lastIndexOf('/')) || '/', options)
   return { target, backup: await chooseBackup(target, basename(path)) }
 }

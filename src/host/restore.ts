@@ -14,7 +14,7 @@ import { diskMessages, isHalfRestored, STAGING } from './folder'
 export interface RestoreOptions {
   /** The key of the settings, which seals the secrets of all databases; null: each has its own. */
   readonly secretKey: Uint8Array | null
-  /** Nobody stays logged in. */
+  /** Ends all logins. */
   readonly revokesLogins: boolean
 }
 

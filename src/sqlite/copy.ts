@@ -135,7 +135,7 @@ async function findFrames(
   return frames
 }
 
-/** Reads all of it; what is behind the end of the file is zero. */
+/** Fills the buffer from this position; bytes behind the end of the file are zero. */
 async function fill(descriptor: number, into: Buffer, position: number): Promise<void> {
   for (let done = 0; done < into.length;) {
     const at = done

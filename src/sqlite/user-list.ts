@@ -150,7 +150,7 @@ function directionOf({ isDescending }: UserQuery): string {
   return isDescending ? 'DESC' : 'ASC'
 }
 
-/** What follows the end of the page before. */
+/** The users after the last one of the page before. */
 function beyond({ after, order, isDescending }: UserQuery): Condition[] {
   if (after === undefined) return []
   const operator = isDescending ? '<' : '>'

@@ -141,7 +141,7 @@ describe('satchel restore refuses, and writes nothing', () => {
     await expectRefusal(place, 'manifest.json is damaged')
   }, 60_000)
 
-  test('paths out of the backup, whoever wrote its manifest', async () => {
+  test('paths out of the backup in a manifest of a stranger', async () => {
     await using place = await setupBackup()
     const manifest = join(place.backup, 'manifest.json')
     const known = readManifest(readFileSync(manifest, 'utf8')).manifest

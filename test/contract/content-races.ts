@@ -13,7 +13,7 @@ const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 5)
 const SEED = Number(process.env['SATCHEL_SEED'] ?? 1)
 
 /**
- * Uploads and removals at random moments, of few contents. What is recorded can be read whole at any time, and in
+ * Uploads and removals at random moments, of few contents. Recorded blobs can be read whole at any time, and in
  * the end there is nothing else.
  */
 export function describeBlobRaces(openStore: OpenBlobStore): void {

@@ -33,7 +33,7 @@ const MOST_GROWTH = 32
 
 /**
  * Promise 7: backs up a database of `mib` MiB while `rate` objects a second are written to it, and compares the copy with
- * what was acknowledged. The times are those of this machine: compare them within a line.
+ * the acknowledged objects. The times are those of this machine: compare them within a line.
  */
 export async function backUpUnderLoad(
   mib: number,

@@ -119,7 +119,7 @@ export function collide(stamps: Stamps, path: Path, rival: Rival, isThere = true
   const isLost = isStronger(stamps, stamp, rival)
   const survivors: Path[] = []
   let latest = rival.isSeen(stamp) ? stamp[0] : 0
-  // What gives way to one operation with criteria does so to the next.
+  // A value that gives way to one operation with criteria does so to the next.
   let top = rival.isByCriteria && isOfCreation(stamps, stamp) ? 0 : stamp[0]
   for (const [inside, below] of descendants(stamps, path)) {
     top = Math.max(top, below[0])

@@ -15,7 +15,7 @@ export interface DatabaseCopy extends AsyncDisposable {
   contents(after: string, limit: number): readonly StoredContent[]
 }
 
-/** What tells one moment of a database from others. */
+/** The facts that tell one moment of a database from others. */
 export interface CopyFacts {
   readonly id: string
   readonly epoch: string

@@ -21,7 +21,7 @@ interface Declaring {
   readonly tables: Tables
 }
 
-/** What follows from the tables that a client declares. */
+/** The facts that follow from the tables that a client declares. */
 interface Facts {
   readonly marked: readonly string[]
   readonly texts: string

@@ -14,7 +14,7 @@ import { isRejection } from './judge'
 import { createReplays } from './kept'
 import { createNames, type Named, type Rejection } from './named-keys'
 import { createRefusedRows, type RefusedRows } from './refused'
-import { type ClientTransaction, letGo } from './request'
+import { type ClientTransaction, freeObjects } from './request'
 import { executePrepared, type Prepared, writePrepared } from './prepare'
 import { reachOf } from './reach'
 import { executeInSteps } from './steps'
@@ -73,7 +73,7 @@ export async function pushTransactions(database: Database, given: Push): Promise
   const own = new Set<number>()
   for (const unit of unitsOf(push)) {
     await executeUnit(database, push, unit, progress, own)
-    if (push.relieve !== undefined) letGo(unit)
+    if (push.relieve !== undefined) freeObjects(unit)
   }
   const { names, rejections, refused } = progress
   const named = isSure(push) ? names.named : doubted(names.named)

@@ -70,7 +70,7 @@ export interface Operation {
 export type Action =
   | {
       readonly type: 'insert' | 'upsert'
-      /** One per key; of a large request none once the operation was executed (`letGo`). */
+      /** One per key; of a large request none once the operation was executed (`freeObjects`). */
       readonly values: WireObject[]
       /** One per key; null where the whole object counts. */
       readonly changes?: readonly (readonly Change[] | null)[]
@@ -89,8 +89,8 @@ export type Action =
     }
   | { readonly type: 'delete'; readonly query: Query | undefined }
 
-/** Lets go of the objects of executed transactions: those of one request may take 256 MiB. */
-export function letGo(transactions: readonly ClientTransaction[]): void {
+/** Frees the objects of executed transactions: one request may hold 256 MiB of them. */
+export function freeObjects(transactions: readonly ClientTransaction[]): void {
   for (const { operations } of transactions) {
     for (const { action } of operations) if ('values' in action) action.values.length = 0
   }

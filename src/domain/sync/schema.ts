@@ -27,7 +27,7 @@ export function hasSchemaNews(
   return false
 }
 
-/** What follows from the tables that a client declares and those of the database. */
+/** The facts that follow from the tables that a client declares and those of the database. */
 export interface Synced {
   /** The tables that the client syncs, by name. */
   readonly tables: ReadonlyMap<string, Table>

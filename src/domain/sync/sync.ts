@@ -30,7 +30,7 @@ export interface Sync {
   readonly report?: (damage: SatchelError) => void
   /** Ends the sync while its changes are not stored: its caller is gone. */
   readonly signal?: AbortSignal
-  /** Called after each unit of a large request, which leaves garbage; its objects are let go of then. */
+  /** Called after each unit of a large request, which frees its objects: a good time to collect garbage. */
   readonly relieve?: () => void
 }
 

@@ -31,7 +31,7 @@ export interface Push {
   readonly limits?: WriteLimits
   /** Ends what is not committed: the caller is gone. */
   readonly signal?: AbortSignal
-  /** Called after each unit of a large request, which leaves garbage; its objects are let go of then. */
+  /** Called after each unit of a large request, which frees its objects: a good time to collect garbage. */
   readonly relieve?: () => void
 }
 

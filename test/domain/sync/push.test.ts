@@ -307,7 +307,7 @@ describe('a transaction of a client', () => {
     }
   })
 
-  test('of a large request is let go of once it was executed, and may be sent again', async () => {
+  test('of a large request is freed once it was executed, and may be sent again', async () => {
     await using world = await setupPush()
     const { database } = world
     const client = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
