@@ -37,12 +37,12 @@ describe('the texts of a user', () => {
     expect(textsOf({ id: 'u1', data })).toEqual({
       email: 'bob@example.com',
       name: 'bob',
-      search: 'u1\nbob@example.com\nbob\n\n',
+      search: 'u1\nbob@example.com\nbob',
     })
     expect(textsOf({ id: 'bob@example.com', data })).toEqual({
       email: null,
       name: 'bob',
-      search: 'bob@example.com\nbob\n\n',
+      search: 'bob@example.com\nbob',
     })
   })
 
@@ -50,12 +50,12 @@ describe('the texts of a user', () => {
     expect(textsOf({ id: 'u1', data: null })).toEqual({
       email: null,
       name: null,
-      search: 'u1\n\n',
+      search: 'u1',
     })
     expect(textsOf({ id: 'u1', data: { email: 1, displayName: null } })).toEqual({
       email: null,
       name: null,
-      search: 'u1\n\n',
+      search: 'u1',
     })
   })
 
