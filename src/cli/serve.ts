@@ -11,6 +11,7 @@ import type { Server } from '../server'
 import type { Cli } from './command'
 import { styled, withColors } from './color'
 import { credentials } from './output'
+import { reloadSettings } from './reload'
 import type { Terminal } from './terminal'
 
 const STANDARD_ERROR = 2
@@ -58,8 +59,9 @@ export async function runServer(
   { terminal, clock }: Cli,
   { config: file, json, ...flags }: ServeOptions,
 ): Promise<void> {
-  const config = readConfig({ file, flags })
-  requireOnePlace(config, { file, flags })
+  const sources = { file, flags }
+  const config = readConfig(sources)
+  requireOnePlace(config, sources)
   const format = !json && terminal.isErrorTerminal ? 'text' : 'json'
   // Only where it matters: telling a terminal from a pipe takes long.
   const isColored = format === 'text' && terminal.hasErrorColors
@@ -78,7 +80,7 @@ export async function runServer(
     let written: Promise<void> | undefined
     const ready = (started: Server) => {
       entry.use(listServer(started.folder))
-      reload = () => void started.reload()
+      reload = () => reloadSettings(config, sources, { logs, server: started })
       const text = json ? readyLine(started) : readyText(started, config, terminal)
       written = terminal.write(`${text}\n`)
     }

@@ -46,6 +46,8 @@ export interface Logs {
   access(entry: AccessEntry): void
   /** Prints a mail, whatever the log level is: in development the terminal is the only mailbox. */
   mail(mail: PrintedMail): void
+  /** Lines below this level are not written from now on. */
+  setLevel(level: LogLevel): void
   /** Resolves when every line so far has left the process. */
   flush(): Promise<void>
 }
@@ -68,18 +70,27 @@ export interface LogOptions {
 export function openLogs({ clock, level, format, isColored = false, sink }: LogOptions): Logs {
   const lines = format === 'json' ? JSON_LINES : textLines(isColored)
   const time = rememberTime(clock)
-  configureSync({
-    reset: true,
-    sinks: { lines: (record) => sink.write(lines.entry(time(), record)) },
-    loggers: [
-      { category: 'satchel', sinks: ['lines'], lowestLevel: level },
-      { category: ['logtape', 'meta'], sinks: ['lines'], lowestLevel: 'error' },
-    ],
-  })
-  const logsRequests = level === 'debug' || level === 'info'
+  let logsRequests = true
+
+  function setLevel(lowestLevel: LogLevel): void {
+    logsRequests = lowestLevel === 'debug' || lowestLevel === 'info'
+    configureSync({
+      reset: true,
+      sinks: { lines: (record) => sink.write(lines.entry(time(), record)) },
+      loggers: [
+        { category: 'satchel', sinks: ['lines'], lowestLevel },
+        { category: ['logtape', 'meta'], sinks: ['lines'], lowestLevel: 'error' },
+      ],
+    })
+  }
+
+  setLevel(level)
   return {
-    access: logsRequests ? (access) => sink.write(lines.request(time(), access)) : () => undefined,
+    access(access) {
+      if (logsRequests) sink.write(lines.request(time(), access))
+    },
     mail: (mail) => sink.write(lines.mail(time(), mail)),
+    setLevel,
     flush: () => sink.flush(),
   }
 }
