@@ -292,6 +292,7 @@ const WRITING: { readonly [N in Noun]: Readonly<Record<WritingVerbs<N>, true>> }
   },
   applied: { put: true, putKeys: true, removeKeys: true, prune: true },
   criteriaOps: { put: true },
+  audit: { put: true, rename: true },
 }
 
 /** The same text for the same parameters. */

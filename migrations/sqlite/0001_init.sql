@@ -441,3 +441,22 @@ CREATE TABLE blob_usage (
   bytes INTEGER NOT NULL,
   blobs INTEGER NOT NULL
 ) STRICT;
+
+-- Operations that changed something or showed a secret: kept a year, without values.
+CREATE TABLE audit (
+  seq INTEGER PRIMARY KEY,
+  -- Random, of the operation.
+  id TEXT NOT NULL UNIQUE,
+  at INTEGER NOT NULL,
+  operation TEXT NOT NULL,
+  result TEXT NOT NULL,
+  door TEXT NOT NULL,
+  -- Of the operating system.
+  uid INTEGER,
+  client TEXT,
+  user TEXT,
+  address TEXT
+) STRICT;
+
+CREATE INDEX audit_by_time ON audit (at);
+CREATE INDEX audit_of_user ON audit (user) WHERE user IS NOT NULL;

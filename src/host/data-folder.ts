@@ -3,6 +3,7 @@ import type { Config } from '../config/config'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import { PART_BYTES, type PartLimits } from '../domain/transfer/entry'
+import type { ServerAudit } from '../domain/store/audit'
 import type { Message } from '../mail/message'
 import type { ServerMail } from '../mail/mailer'
 import { isLoopback } from '../net/networks'
@@ -34,6 +35,8 @@ export interface DataFolder extends AsyncDisposable {
    * then nothing is left of it.
    */
   restore(name: string, frames: AsyncIterable<Uint8Array>, revokesLogins: boolean): Promise<Host>
+  /** The lines about operations that belong to no database. */
+  readonly audit: ServerAudit
   /** The bytes of the file of the server, which belongs to no database. */
   serverFile(): Uint8Array
   /** The mail settings of the server. */
@@ -107,6 +110,7 @@ export async function takeDataFolder(
     backups: createBackups(config.memory),
     restore: (name, frames, revokesLogins) =>
       all.at('command').make(name, () => engine.restore(name, frames, revokesLogins)),
+    audit: engine.serverAudit,
     serverFile: () => engine.serverFile(),
     mail: context.mail,
     addressOf: (database) => context.addressOf(database),

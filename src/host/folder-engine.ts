@@ -92,6 +92,7 @@ export function openFolderEngine(
           rmSync(draft, { recursive: true, force: true })
         }
       }),
+    serverAudit: store.serverAudit,
     serverFile: () => store.serverFile(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }

@@ -7,6 +7,7 @@ import { pruneClients, pruneHistory } from './sync'
 type Pruner = (context: WriteContext, before: number, limit: number) => number
 
 export const PRUNERS: Readonly<Record<Prunable, Pruner>> = {
+  audit: pruning('audit', 'seq', 'at'),
   codes: pruning('codes', 'id', 'expires'),
   invitations: pruning('invitations', 'id', 'expires'),
   logins(context, before, limit) {

@@ -2,7 +2,9 @@ import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { SatchelError } from '../domain/value/error'
+import { AUDIT_KEPT_MS, type NumberedLine, type ServerAudit } from '../domain/store/audit'
 import { randomToken } from '../domain/value/id'
+import { auditValues, CREATE_AUDIT, LIST_AUDIT, PUT_AUDIT } from './audit'
 import { type Durability, setDurability } from './durability'
 import { openFailure } from './failure'
 import { keepPrivate, openDatabaseFile } from './private-file'
@@ -18,6 +20,8 @@ export interface Registry extends Disposable {
   claim(id: string, name: string): void
   /** Called when the folder `name` was removed. */
   forget(name: string): void
+  /** The lines about operations of the server. */
+  readonly audit: ServerAudit
   /** The bytes of the file, which is small. */
   image(): Uint8Array
 }
@@ -52,6 +56,17 @@ export function openRegistry(
       change(() => db.run('DELETE FROM folders WHERE name = ?', [name]))
       drop(name)
     },
+    audit: {
+      list({ at, seq }, limit) {
+        using lines = db.prepare<NumberedLine, number[]>(LIST_AUDIT)
+        return lines.all(at, seq, limit)
+      },
+      put: (line) =>
+        change(() => {
+          db.run('DELETE FROM audit WHERE at < ?', [line.at - AUDIT_KEPT_MS])
+          db.run(PUT_AUDIT, auditValues(line))
+        }),
+    },
     image: () => db.serialize(),
     [Symbol.dispose]: () => db.close(),
   }
@@ -76,6 +91,8 @@ function openFile(file: string, durability: Durability): Database {
     db = openDatabaseFile(file, 'create')
     setDurability(db, durability)
     db.run('CREATE TABLE IF NOT EXISTS folders (id TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT')
+    db.run(CREATE_AUDIT)
+    db.run('CREATE INDEX IF NOT EXISTS audit_by_time ON audit (at)')
     return db
   } catch (error) {
     db?.close()

@@ -14,6 +14,7 @@ import type { Clock } from '../clock'
 import { makeFolder, refuseForeignLink, syncPathNow } from '../disk'
 import { emptyFile } from './empty'
 import { isDatabaseName, requireDatabaseName } from '../domain/value/database-name'
+import type { ServerAudit } from '../domain/store/audit'
 import type { Store } from '../domain/store/store'
 import type { DatabaseImage, TestStore } from '../domain/store/test-store'
 import { SatchelError, quoted } from '../domain/value/error'
@@ -40,6 +41,7 @@ export interface SqliteStore extends Store, TestStore {
   place(name: string, draft: string): Promise<void>
   /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is no database name. */
   requireFree(name: string): void
+  readonly serverAudit: ServerAudit
   /** The bytes of `server.sqlite`. */
   serverFile(): Uint8Array
 }
@@ -194,6 +196,7 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
         throw error
       }
     },
+    serverAudit: registry.audit,
     serverFile: () => registry.image(),
     async image(name) {
       requireKnown(name)

@@ -1,4 +1,5 @@
 import type { ReadTx, Renewal, WriteTx } from '../domain/store/store'
+import { auditReader, auditWriter } from './audit'
 import { blobReader, blobWriter } from './blobs'
 import type { Connection } from './connection'
 import { GuardedContext, type TxContext, type WriteContext } from './context'
@@ -59,6 +60,7 @@ const READERS: { readonly [N in Noun]: (context: TxContext) => Readers[N] } = {
   syncClients: syncClientReader,
   applied: appliedReader,
   criteriaOps: criteriaOperationReader,
+  audit: auditReader,
 }
 
 const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } = {
@@ -83,6 +85,7 @@ const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } =
   syncClients: syncClientWriter,
   applied: appliedWriter,
   criteriaOps: criteriaOperationWriter,
+  audit: auditWriter,
 }
 
 /** The shared parts of transactions, besides their nouns. */

@@ -13,6 +13,7 @@ import { describeImages } from './images'
 import { describeIntegrity } from './integrity'
 import { describeInvitations } from './invitations'
 import { describeLogins } from './logins'
+import { describeAudit } from './audit'
 import { describeMails } from './mails'
 import { describeManyRows } from './many-rows'
 import { describeMemory } from './memory'
@@ -71,6 +72,7 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeRefreshTokens(openStore)
     describeCodes(openStore)
     describeMails(openStore)
+    describeAudit(openStore)
     describeInvitations(openStore)
     describeModel(openStore)
   })

@@ -269,6 +269,9 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^select .* from "codes" where .*"subject"/,
     /USING INDEX codes_of_subject \(subject=\? AND created>\?\)/,
   ],
+  [/^SELECT .* FROM audit/, /^SEARCH audit USING INDEX audit_by_time \(at>\?\)$/],
+  [/^DELETE FROM audit/, /USING COVERING INDEX audit_by_time \(at<\?\)/],
+  [/^UPDATE audit SET user/, /USING INDEX audit_of_user \(user=\?\)/],
   [/^DELETE FROM codes WHERE subject/, /INDEX codes_of_subject \(subject=\?\)/],
   [/^DELETE FROM mails WHERE recipient/, /INDEX mails_of_recipient \(recipient=\?\)/],
   [/^DELETE FROM codes .*expires/, /INDEX codes_by_end \(expires<\?\)/],
@@ -385,6 +388,7 @@ async function live(database: Database): Promise<void> {
     tx.applied.keysOf('alice', 'txid', 0)
     tx.criteriaOps.list(table.number, { subject: 'alice' }, 0, 10)
     tx.criteriaOps.list(table.number, { realm: 1 }, 0, 10)
+    tx.audit.list({ at: NOW, seq: 0 }, 10)
     tx.blobs.find('one')
     tx.blobs.findFor('one', 2, new Set([1, 2]))
     tx.blobs.findFor('one', null, new Set([1]))
@@ -484,6 +488,8 @@ function changeData(table: Table, index: number) {
     tx.users.remove('alice')
     for (const kind of ['codes', 'invitations', 'logins'] as const) tx.prune(kind, NOW, 9)
     for (const kind of ['refreshTokens', 'refreshUses'] as const) tx.prune(kind, 1, 9)
+    tx.audit.rename('alice', 'random')
+    tx.prune('audit', NOW, 10)
     tx.forgetAddress('alice@example.com')
     for (const holder of [{ clientId: 'c1' }, { user: 1 }, { login: 'login' }]) {
       tx.refreshTokens.removeOf(holder)

@@ -1,3 +1,4 @@
+import type { ServerAudit } from './audit'
 import type { BlobStore } from './blob-store'
 import type { Scratch } from './scratch'
 import type { Database, Store } from './store'
@@ -30,6 +31,7 @@ export interface Engine extends AsyncDisposable {
    * the original. Throws `CONFLICT` when the name is taken, and leaves nothing when it fails.
    */
   restore(name: string, frames: AsyncIterable<Uint8Array>, revokesLogins: boolean): Promise<void>
+  readonly serverAudit: ServerAudit
   /** The file of the server, which belongs to no database, as of now. */
   serverFile(): Uint8Array
 }

@@ -28,6 +28,8 @@ export type Prunable =
    * that ended before what is left; runs are not counted.
    */
   | 'history'
+  /** By their time. */
+  | 'audit'
   /** By when they were last seen, with their transactions. */
   | 'syncClients'
 

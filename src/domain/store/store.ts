@@ -1,3 +1,4 @@
+import type { AuditReader, AuditWriter } from './audit'
 import type { BlobReader, BlobWriter } from './blobs'
 import type { ObjectReader, ObjectWriter } from './objects'
 import type { RealmRef, RealmReader, RealmWriter } from './realms'
@@ -229,6 +230,7 @@ export interface ReadTx {
   readonly syncClients: SyncClientReader
   readonly applied: AppliedReader
   readonly criteriaOps: CriteriaOperationReader
+  readonly audit: AuditReader
   /**
    * The value loaded under this name, while nothing has changed that `load` read: users, memberships,
    * realms, rows of built-in tables, clients, keys, origins, providers, settings, revoked logins and
@@ -271,6 +273,7 @@ export interface WriteTx extends ReadTx {
   readonly syncClients: SyncClientWriter
   readonly applied: AppliedWriter
   readonly criteriaOps: CriteriaOperationWriter
+  readonly audit: AuditWriter
   /** The revision of this unit: that of all its changes, or of the first one if it comes. */
   unitRevision(): number
   /** A new id of `createIds`, its high-water mark kept with the unit. */

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../clock'
 import type { Database, WriteTx } from '../store/store'
+import { AUDIT_KEPT_MS } from '../store/audit'
 import { DAY, HOUR, MINUTE } from '../value/time'
 
 /** Forgets, in the background, the history that no client is owed any more. */
@@ -40,6 +41,7 @@ export function createHistoryKeeper(parts: HistoryKeeperParts): HistoryKeeper {
     const before = clock.now() - RETENTION_MS
     await repeat((tx) => tx.prune('history', before, UNIT_RECORDS))
     await repeat((tx) => tx.prune('syncClients', before, UNIT_RECORDS))
+    await repeat((tx) => tx.prune('audit', clock.now() - AUDIT_KEPT_MS, UNIT_RECORDS))
   }
 
   function forget(): Promise<void> {

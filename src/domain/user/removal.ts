@@ -2,6 +2,7 @@ import { continueJob, startJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import type { WriteTx } from '../store/store'
 import { findUsersOfEmail, unknownUser } from './list'
+import { randomToken } from '../value/id'
 import type { Job } from '../store/records'
 import type { User } from '../store/users'
 import { foldEmail } from '../value/email'
@@ -26,6 +27,7 @@ export function removeUser(tx: WriteTx, id: string, now: number): void {
   tx.users.remove(id)
   tx.refreshTokens.removeOf({ user: user.incarnation })
   tx.syncClients.removeOfSubject(id)
+  tx.audit.rename(id, randomToken(12))
   const addresses = addressesOf(tx, user)
   for (const address of addresses) tx.forgetAddress(address)
   const realm = tx.realms.find(id)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { admitUser } from '../../../src/domain/user/policy'
 import { startJob } from '../../../src/domain/job/job'
 import { codeOf } from '../../auth/setup'
+import { auditLine } from '../../contract/audit'
 import { code } from '../../contract/codes'
 import { refreshToken } from '../../contract/fixture'
 import { mail } from '../../contract/mails'
@@ -43,6 +44,20 @@ describe('a deleted user (spec.md §3)', () => {
       expect(tx.realms.isUsed('rlm-diary')).toBe(false)
       expect(tx.memberships.ofUser(ALICE, 100)).toEqual([])
     })
+  })
+
+  test('leaves lines about operations under a random id, without an address', async () => {
+    await using world = await setupWorld()
+    await world.database.write((tx) => {
+      tx.audit.put(auditLine('a', { user: ALICE, address: '192.0.2.1' }))
+      tx.audit.put(auditLine('b', { user: BOB, address: '192.0.2.2' }))
+    })
+    await world.remove(ALICE)
+    const lines = await world.database.read((tx) => tx.audit.list({ at: 0, seq: 0 }, 10))
+    expect(lines.map(({ id, user, address }) => [id, user, address])).toEqual([
+      ['a', expect.stringMatching(/^[\w-]{16}$/), null],
+      ['b', BOB, '192.0.2.2'],
+    ])
   })
 
   test('removes the refresh tokens, codes and mails of that user only', async () => {

@@ -1,0 +1,53 @@
+import { DAY } from '../value/time'
+
+/** A line about an operation that changed something or showed a secret; no value of it is kept. */
+export interface AuditLine {
+  /** Random, of the operation: a later line with the same one takes the place of the earlier. */
+  readonly id: string
+  /** When the operation began, ms since the epoch. */
+  readonly at: number
+  /** Its name in the table of operations. */
+  readonly operation: string
+  /** `begun` for work that takes many units, or goes on as a job; else `done`, or the code of an error. */
+  readonly result: string
+  /** The way that it was asked for. */
+  readonly door: 'command' | 'rest' | 'job'
+  /** The user of the operating system, for commands. */
+  readonly uid: number | null
+  /** The client that asked for the token. */
+  readonly client: string | null
+  /** The user id; null where a client or a command acts for itself. */
+  readonly user: string | null
+  /** The IP address. */
+  readonly address: string | null
+}
+
+/** A place among lines, which are ordered by time. */
+export interface AuditPlace {
+  /** ms since the epoch. */
+  readonly at: number
+  /** The number of a line, from 1; among lines of one time the later ones have higher numbers. */
+  readonly seq: number
+}
+
+export type NumberedLine = AuditLine & AuditPlace
+
+/** How long lines are kept, ms. */
+export const AUDIT_KEPT_MS = 365 * DAY
+
+export interface AuditReader {
+  /** Up to `limit` lines after a place, in order. */
+  list(after: AuditPlace, limit: number): NumberedLine[]
+}
+
+export interface AuditWriter extends AuditReader {
+  put(line: AuditLine): void
+  /** Puts `id` in the place of a user who was erased, and removes the addresses. */
+  rename(user: string, id: string): void
+}
+
+/** The lines of the server itself, which belong to no database. */
+export interface ServerAudit extends AuditReader {
+  /** Durable when it returns; old lines are gone then. Throws `STORAGE_FULL` and `STORAGE_FAILED`. */
+  put(line: AuditLine): void
+}
