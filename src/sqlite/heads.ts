@@ -1,5 +1,6 @@
 import type { RealmRef } from '../domain/store/realms'
 import type { Connection } from './connection'
+import type { realmMoves } from './schema'
 
 /** How many realms one row of `realm_moves` has. */
 const ROW = 1_000
@@ -160,11 +161,7 @@ export class Heads {
   }
 }
 
-interface MoveRow {
-  readonly number: number
-  readonly revision: number
-  readonly realms: string
-}
+type MoveRow = typeof realmMoves.$inferSelect
 
 const SELECT = 'SELECT number, revision, realms FROM realm_moves'
 

@@ -1,4 +1,6 @@
+import type { InferSelectModel } from 'drizzle-orm'
 import { fact, note } from './memo'
+import type { formerMemberships, memberships } from './schema'
 import { isSound, sumOf } from './summed'
 import type { Connection } from './connection'
 import type { TxContext, WriteContext } from './context'
@@ -77,7 +79,7 @@ export function membershipReader(context: TxContext): MembershipReader {
           }
     },
     hadMemberRow(userId, email, key) {
-      const rows = context.connection.prepare<FormerRow>(
+      const rows = context.connection.prepare<typeof formerMemberships.$inferSelect>(
         'SELECT subject, key, realm, revision, at, sum FROM former_memberships WHERE subject = ? AND key = ?',
       )
       return (email === null ? [userId] : [userId, email]).some((subject) => {
@@ -180,16 +182,7 @@ function removeSome(connection: Connection, unit: Unit, realm: RealmRef, limit: 
 const TABLE = 'memberships'
 
 /** A row as SQLite has it. No statement is built anew: they run in every request and for thousands of rows. */
-interface MembershipRow {
-  readonly source: string
-  readonly realm: number
-  readonly user_id: string | null
-  readonly email: string | null
-  readonly accepted: number
-  readonly rejected: number
-  readonly permissions: string
-  readonly roles: string
-}
+type MembershipRow = Omit<InferSelectModel<typeof memberships, { dbColumnNames: true }>, 'since'>
 
 const ROW = [
   'source',
@@ -264,15 +257,6 @@ function keepFormer(context: WriteContext, source: string, former: Subject): voi
       'INSERT OR REPLACE INTO former_memberships (subject, key, realm, revision, at, sum) VALUES (?, ?, ?, ?, ?, ?)',
     )
     .run(row.subject, row.key, row.realm, row.revision, row.at, sumOf('former_memberships', row))
-}
-
-interface FormerRow {
-  readonly subject: string
-  readonly key: string
-  readonly realm: number
-  readonly revision: number
-  readonly at: number
-  readonly sum: number
 }
 
 const MEMBERS = 'members:'

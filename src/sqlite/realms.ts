@@ -1,16 +1,11 @@
 import { SatchelError } from '../domain/value/error'
 import type { TxContext, WriteContext } from './context'
 import { fact, note, noteRealm } from './memo'
+import type { realmIds } from './schema'
 import { loadErasing, memorizeRealm } from './state'
 import { damagedRow, isSound, noteSum } from './summed'
 import { objectTable } from './tables'
 import type { Realm, RealmRef, RealmReader, RealmWriter } from '../domain/store/realms'
-
-interface RealmRow {
-  readonly number: RealmRef
-  readonly id: string
-  readonly state: string
-}
 
 const SELECT = 'SELECT number, id, state, born, sum FROM realm_ids'
 
@@ -81,7 +76,7 @@ export class RealmReads<Context extends TxContext = TxContext> implements RealmR
 
   #select(sql: string, parameter: string | number): Realm | undefined {
     const { connection, committed, unit } = this.context
-    const row = connection.prepare<RealmRow>(sql).get(parameter)
+    const row = connection.prepare<Omit<typeof realmIds.$inferSelect, 'head'>>(sql).get(parameter)
     if (row === null) return undefined
     if (!isSound('realm_ids', row)) throw damagedRow('realm_ids')
     if (row.state !== 'live') return undefined

@@ -1,3 +1,4 @@
+import type { InferSelectModel } from 'drizzle-orm'
 import type { Realm, RealmRef } from '../domain/store/realms'
 import type { Run } from '../domain/store/sync'
 import { randomToken } from '../domain/value/id'
@@ -5,8 +6,9 @@ import { parseTable } from '../domain/value/schema'
 import type { Connection } from './connection'
 import { Heads } from './heads'
 import { Memo } from './memo'
+import type { indexes, tables } from './schema'
 import { isSound } from './summed'
-import type { Table } from '../domain/store/tables'
+import type { IndexState, Table } from '../domain/store/tables'
 
 /** The counters of a database: kept in memory, written once per commit. */
 export interface Counters {
@@ -137,27 +139,8 @@ function loadHighest(connection: Connection): Map<number, number> {
   return new Map(rows.map(({ number, key }) => [number, key?.[0] ?? 0]))
 }
 
-/** A row of `tables`. */
-interface TableRow {
-  number: number
-  name: string
-  primaryKey: string | null
-  compound: number
-  generated: number
-  idPrefix: string
-  stores: string
-  hidden: number
-  builtIn: number
-}
-
-interface IndexRow {
-  number: number
-  table_number: number
-  name: string
-  multi: number
-  state: 'building' | 'ready'
-  sum: number
-}
+type TableRow = Omit<typeof tables.$inferSelect, 'largest'>
+type IndexRow = InferSelectModel<typeof indexes, { dbColumnNames: true }> & { state: IndexState }
 
 export function loadTables(connection: Connection): Map<string, Table> {
   const indexRows = connection

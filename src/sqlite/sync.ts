@@ -1,7 +1,6 @@
 import type {
   AppliedReader,
   AppliedRejection,
-  AppliedTransaction,
   AppliedWriter,
   RunReader,
   SyncClient,
@@ -10,7 +9,7 @@ import type {
 } from '../domain/store/sync'
 import type { TxContext, WriteContext } from './context'
 import { removeOperations } from './criteria-operations'
-import type { Summed } from './soundness'
+import type { applied, stepKeys, syncClients } from './schema'
 import { damagedRow, isSound, sumOf } from './summed'
 import { FIXED_LIMITS } from '../domain/value/fixed-limits'
 import { fact, note } from './memo'
@@ -55,9 +54,7 @@ export function pruneHistory(context: WriteContext, before: number, limit: numbe
   return dropped.length
 }
 
-interface ClientRow extends Omit<SyncClient, 'tables'> {
-  readonly tables: string
-}
+type ClientRow = typeof syncClients.$inferSelect
 
 const SELECT_CLIENT =
   'SELECT number, identity, subject, tables, texts, floor, rejected, privates, seen FROM sync_clients WHERE subject = ? AND identity = ?'
@@ -179,19 +176,13 @@ export function pruneClients(context: WriteContext, before: number, limit: numbe
   return removed.length
 }
 
-interface AppliedRecord extends Omit<AppliedTransaction, 'rejection'> {
-  readonly subject: string
-  readonly txid: string
-  readonly rejection: string | null
-}
-
 export function appliedReader(context: TxContext): AppliedReader {
   const { connection } = context
   return {
     find(subject, txid) {
       context.unit?.owed.payRows(APPLIED)
       const found = connection
-        .prepare<Summed<AppliedRecord>>(
+        .prepare<typeof applied.$inferSelect>(
           'SELECT subject, txid, client, revision, at, rejection, steps, sum FROM applied WHERE subject = ? AND txid = ?',
         )
         .get(subject, txid)
@@ -207,7 +198,7 @@ export function appliedReader(context: TxContext): AppliedReader {
     keysOf(subject, txid, step) {
       context.unit?.owed.payRows(APPLIED)
       const found = connection
-        .prepare<Summed<{ readonly keys: string }>>(
+        .prepare<typeof stepKeys.$inferSelect>(
           'SELECT subject, txid, step, keys, sum FROM step_keys WHERE subject = ? AND txid = ? AND step = ?',
         )
         .get(subject, txid, step)

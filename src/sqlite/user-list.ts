@@ -9,6 +9,7 @@ import {
   type UserQuery,
   type UserSearch,
 } from '../domain/store/users'
+import type { users } from './schema'
 import { damaged, sumOfRow } from './sum'
 
 /** A step of a search looks at the users with this many numbers in succession. */
@@ -184,7 +185,7 @@ function where(conditions: readonly Condition[]): Condition {
 }
 
 /** A user as the statements of this room select them. */
-export type UserRow = Omit<User, 'data'> & { readonly data: string | null; readonly sum: number }
+export type UserRow = Omit<typeof users.$inferSelect, 'email' | 'name' | 'search'>
 
 export const USER_COLUMNS =
   'number AS incarnation, id, type, created, updated, last_login AS lastLogin, valid_until AS validUntil, eval_until AS evalUntil, deactivated, data, sum'
