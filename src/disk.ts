@@ -22,7 +22,7 @@ export async function syncPath(path: string): Promise<void> {
   await syncDescriptor(undo.adopt(openSync(path, 'r'), closeSync))
 }
 
-/** The same without giving way: for work before the server accepts requests. */
+/** `syncPath` without giving way: for work before the server accepts requests. */
 export function syncPathNow(path: string): void {
   using undo = new DisposableStack()
   fsyncSync(undo.adopt(openSync(path, 'r'), closeSync))

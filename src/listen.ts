@@ -11,7 +11,7 @@ import { MOST_SEGMENTS, pathStart, UNCHECKED } from './http/address'
 
 /** A server that listens on its address. */
 export interface Listener {
-  /** Its address on this machine, `http://127.0.0.1:7080`. */
+  /** The address on this machine, `http://127.0.0.1:7080`. */
   readonly url: string
   /** Accepts no new requests and resolves when those in flight are answered; `force` aborts them. */
   stop(force?: boolean): Promise<void>
@@ -125,7 +125,7 @@ function createSockets(
     },
     complete() {
       descriptors = watchDescriptors({ exhausted: pause, available: resume })
-      // Its successors have all paths.
+      // Servers made later have all paths.
       if (current === first) first.reload(handlersOf(application))
     },
     async stop(force) {

@@ -18,7 +18,7 @@ import { createProofs, type Proofs } from './otp/proof'
  * (protocol.md §9.3 `create`, §12). Codes and tokens are in memory: a restart ends them.
  */
 export interface Service {
-  /** Both steps of `grant_type: "otp"` with the scope `CREATE_DB`. Throws as the grants of databases. */
+  /** The two steps of `grant_type: "otp"` with the scope `CREATE_DB`. Throws as the grants of databases. */
   readonly grant: Grant
   readonly proofs: Proofs
 }

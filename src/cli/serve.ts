@@ -115,7 +115,7 @@ export function readyLine({ url, databases, client, folder, test }: Server): str
   })
 }
 
-/** The same for a person at a terminal, with the first step. */
+/** The ready lines for a person at a terminal, with the first step. */
 export function readyText(server: Server, config: Config, terminal: Terminal): string {
   const { url, databases, client, folder, test } = server
   const kept = config.memory ? 'in memory, discarded at exit' : folder

@@ -21,7 +21,7 @@ export interface Terminal {
   /** Writes to standard error. */
   writeError(text: string): void
   ask(question: string): Promise<string>
-  /** The same, without an echo of the input. */
+  /** `ask` without an echo of the input. */
   askSecret(question: string): Promise<string>
   /** Calls `listener` at the first Ctrl-C, instead of ending the process, until disposed. */
   onInterrupt(listener: () => void): Disposable

@@ -39,7 +39,7 @@ export interface Declaration<F extends Fields, Output> {
   readonly input: F
   /** True for an input that only asks, where others change something. */
   asks?(input: Values<F>): boolean
-  /** Its address over HTTP, if it has one. */
+  /** The address over HTTP, if there is one. */
   readonly rest?: Rest<Output>
 }
 

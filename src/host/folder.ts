@@ -86,7 +86,7 @@ function tryTo(work: () => void): void {
   try {
     work()
   } catch {
-    // It stays as it is.
+    // The folder stays as it is.
   }
 }
 
@@ -98,7 +98,7 @@ function clearUnused(path: string, isCreated: boolean): void {
     if (!isCreated) return
     for (const name of ['server.sqlite', 'lock.sqlite']) rmSync(join(path, name), { force: true })
   } catch {
-    // It has a database.
+    // The folder has a database.
   }
 }
 
@@ -107,7 +107,7 @@ function removeEmpty(path: string, first: string): void {
   try {
     for (let folder = path; folder.startsWith(first); folder = dirname(folder)) rmdirSync(folder)
   } catch {
-    // It holds a database, or a file of another program.
+    // The folder holds a database, or a file of another program.
   }
 }
 

@@ -50,7 +50,7 @@ export function createAnnouncement(
           { folder },
         )
       }
-      // Its last holder is gone.
+      // The last holder is gone.
       removeHolder(folder)
       timer = setTimeout(putAgain, ANNOUNCE_EVERY_MS, holder)
       timer.unref()

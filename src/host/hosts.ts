@@ -19,7 +19,7 @@ export interface Hosts {
   /** Throws `UNKNOWN_DATABASE`. */
   open(name: string): Promise<Host>
   /**
-   * The same for a request, which does not wait long: throws `BUSY` while the file is migrated, for
+   * `open` for a request, which does not wait long: throws `BUSY` while the file is migrated, for
    * instance.
    */
   openSoon(name: string): Promise<Host>

@@ -11,7 +11,7 @@ import type { HttpContext } from './context'
 import { corsHeaders, isPreflight, preflightAnswer } from './cors'
 import { hostOf } from './caller'
 
-/** Both may throw. */
+/** The two ways to answer a call. Either may throw. */
 export interface Routes {
   /** Answers calls that need no router; undefined: the router answers. */
   direct(call: Call): Promise<Response> | undefined

@@ -33,7 +33,7 @@ export interface Account<R extends Reservation = Reservation> {
   readonly reserved: number
   /** Gives a reservation so many bytes in all. Cuts others when the account is full; throws when that does not suffice. */
   reserve(reservation: R, bytes: number): void
-  /** The same, but waits until the account has room. */
+  /** `reserve` that waits until the account has room. */
   reserveInTurn(reservation: R, bytes: number): Promise<void>
   release(reservation: R): void
 }
@@ -106,7 +106,7 @@ class LedgerAccount<R extends Reservation> implements Account<R>, AccountFigures
   #makeRoom(reservation: R, bytes: number): void {
     for (const victim of this.rules.victims?.(reservation) ?? []) {
       if (!this.#isFull(reservation, bytes)) return
-      // Those of others give an owner nothing who has too much.
+      // An owner over the limit gains nothing when others are cut.
       if (this.#isOwnerFull(reservation, bytes) && victim.owner !== reservation.owner) continue
       victim.cut()
       this.cut += 1

@@ -6,7 +6,7 @@ export interface LineSink {
   write(line: string): void
   /** Resolves when every line written so far has left the process. */
   flush(): Promise<void>
-  /** The same synchronously, for a process that is about to end. */
+  /** `flush` without waiting, for a process that is about to end. */
   flushNow(): void
 }
 

@@ -3,7 +3,7 @@ import { requireEmail } from '../domain/value/email'
 
 /** A mail as it is handed to its transport. */
 export interface Message {
-  /** The same for every attempt to send it. */
+  /** Every attempt to send the mail has this id. */
   readonly id: string
   readonly letter: Letter
   /** `Name <address>` */

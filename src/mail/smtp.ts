@@ -71,6 +71,6 @@ function explain(error: unknown): DeliveryError {
 interface SmtpError extends Error {
   /** The command that the server answered. */
   readonly command: string
-  /** Its reply code. */
+  /** The SMTP reply code, such as 550. */
   readonly responseCode: number
 }

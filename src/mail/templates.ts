@@ -300,7 +300,7 @@ async function load() {
   // Loaded here: few processes send mails, and every process starts.
   const { default: Handlebars } = await import('handlebars')
   const handlebars = Handlebars.create()
-  // It would write to the output of the process.
+  // `{{log}}` would write to the output of the process.
   handlebars.unregisterHelper('log')
   return handlebars
 }

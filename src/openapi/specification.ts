@@ -89,18 +89,18 @@ export interface Operation {
   readonly refusals?: readonly ErrorCode[]
   /** How it reports them; absent: as the default error body. */
   readonly format?: RefusalFormat
-  /** It may also report them as plain text, except with status 403. */
+  /** Refusals may also come as plain text, except with status 403. */
   readonly alsoAsText?: true
   /** Descriptions of path parameters that differ from the common ones: their names in the document. */
   readonly pathParameters?: Readonly<Record<string, string>>
-  /** It reports them as a page, except to clients that accept only JSON. */
+  /** Refusals come as a page, except to clients that accept only JSON. */
   readonly alsoAsPage?: true
 }
 
 /** The operations by the `operationId` that their routes name. */
 export type Operations = Readonly<Record<string, Operation>>
 
-/** The same record with every value changed. */
+/** A copy of the record with every value changed. */
 export function mapValues<T, U>(
   record: Readonly<Record<string, T>>,
   change: (value: T) => U,

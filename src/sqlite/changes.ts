@@ -129,7 +129,7 @@ function findPlaces(context: TxContext, wanted: Wanted): Place[] {
   return places.toSorted(compare).slice(0, most + 1)
 }
 
-/** Those of these realms in which a row of the table changed last in this revision or later. */
+/** The realms in which a row of the table changed last in this revision or later. */
 function realmsSince(
   { connection }: TxContext,
   table: number,

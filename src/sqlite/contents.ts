@@ -104,7 +104,7 @@ function joinedContents(context: TxContext, stretch: Stretch): ContentChunk {
   }
 }
 
-/** The same with the sum of each row checked, up to `characters` in all. */
+/** Checks the sum of each row, and takes up to `characters` in all. */
 function checkedContents(
   context: TxContext,
   name: string,

@@ -19,7 +19,7 @@ export type WriteContext = TxContext<Unit>
 const NO_LOADS: readonly Facts[] = []
 
 /**
- * Its connection and committed state throw once the transaction is over, when a commit came between
+ * The connection and the committed state throw once the transaction is over, when a commit came between
  * two steps of a read, and when SQLite ended the transaction under a unit, whose next statement
  * would otherwise commit on its own.
  */

@@ -86,7 +86,7 @@ function openWriter(
     return ['file', open('file')]
   } catch (error) {
     if (!isIndexTooLarge(error)) throw error
-    // It would say later that commits are missing which the log has been rid of.
+    // A stale `-shm` would later name commits that are no longer in the log.
     rmSync(`${file}-shm`, { force: true })
     return ['memory', open('memory')]
   }

@@ -51,7 +51,7 @@ export function payEntries(context: WriteContext): void {
   for (const _ of paying(context));
 }
 
-/** The same in slices of a few hundred entries. */
+/** Writes the owed entries in slices of a few hundred. */
 export function* paying(context: WriteContext): Generator<void> {
   for (const { removed, added } of context.unit.owed.take()) {
     yield* inKeyOrder(context, removed, REMOVE)
@@ -62,7 +62,7 @@ export function* paying(context: WriteContext): Generator<void> {
 /** A change of the entries of one index. */
 interface Change {
   each(context: WriteContext, seq: number, entry: IndexEntry): void
-  /** The same for `ROWS` of them, given as their keys and positions in turns. */
+  /** Makes `ROWS` changes at once; `bindings` are key, position, key, position, and so on. */
   several?(context: WriteContext, index: number, bindings: readonly (Uint8Array | number)[]): void
 }
 

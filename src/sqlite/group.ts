@@ -38,7 +38,7 @@ export interface Group {
   tables: Map<string, Table> | undefined
   sealed: boolean | undefined
   erasing: ReadonlySet<RealmRef> | undefined
-  /** The same for the history that is kept. */
+  /** The kept history as the group sees it, loaded in the same way. */
   runs: readonly Run[] | undefined
   oldest: number | undefined
   /** The newest revision of an operation with criteria that the group keeps. */
@@ -69,7 +69,7 @@ export interface GroupFlags {
   realms: boolean
   jobs: boolean
   mails: boolean
-  /** It wrote a tombstone. */
+  /** True when a tombstone was written. */
   tombstones: boolean
 }
 
@@ -151,7 +151,7 @@ export function publishGroup(committed: Committed, group: Group): void {
   committed.newestOperation = group.newestOperation ?? committed.newestOperation
   const { flags } = group
   committed.memo.forget(group.changed)
-  // Its values are those of the last unit, and so of the commit: readers need not load them again.
+  // The memo of the last unit holds the values of the commit: readers need not load them again.
   committed.memo.take(group.memo)
   for (const realm of group.ended) {
     committed.realmsById.delete(realm.id)

@@ -27,7 +27,7 @@ interface Moves {
  * one row. The log is folded into `realm_ids` when it has grown; memory has at least what is in it.
  */
 export class Heads {
-  /** Those of all realms that moved after `#since`, in the order of the revisions. */
+  /** The last revision of each realm that moved after `#since`, in the order of the revisions. */
   readonly #recent = new Map<RealmRef, number>()
   #since: number
   /** How many realms the log names. */
@@ -89,7 +89,7 @@ export class Heads {
     return this.#tombstones >= revision
   }
 
-  /** Those of these realms that moved in this revision or later, and some that moved earlier. */
+  /** Every one of these realms that moved in this revision or later, and some that moved earlier. */
   moved(
     connection: Connection,
     realms: ReadonlySet<RealmRef>,

@@ -26,7 +26,7 @@ export function lockFolder(folder: string): Disposable | undefined {
     db.run('PRAGMA journal_mode = MEMORY')
     db.run('BEGIN EXCLUSIVE')
     if (inodeOf(file) !== found) {
-      // Its holder has just removed it with an unused folder: this lock would exclude no process.
+      // The holder has just removed the file with an unused folder: this lock would exclude no process.
       db.close()
       return undefined
     }

@@ -104,7 +104,7 @@ interface LogIndex {
   readonly header: Buffer
   /** The frames of the log up to the last commit. */
   readonly frames: number
-  /** Those that are in the database file too. */
+  /** How many of these frames are in the database file too. */
   readonly saved: number
   readonly salts: Buffer
 }

@@ -120,7 +120,7 @@ function isWithheld(
   return row.value === null && realms?.has(row.realm) === false
 }
 
-/** Those of the objects that are there, by their keys. */
+/** The objects that exist among these keys, by key. */
 export function byKey<T>(
   keys: readonly string[],
   find: (key: string) => T | undefined,

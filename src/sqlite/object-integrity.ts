@@ -157,7 +157,7 @@ function isStored(context: TxContext, membership: Membership): boolean {
     const stored = membershipOfSource(context, membership.source)
     return stored !== undefined && isSame(stored, membership)
   } catch (error) {
-    // Its permissions are damaged.
+    // The stored permissions are damaged.
     if (error instanceof SyntaxError) return false
     throw error
   }
@@ -255,7 +255,7 @@ export function checkEntries(
     // A step parses few objects: one object may have all of its entries.
     if (objects === STEP) break
     checked += 1
-    // Those of an index that is no longer declared are dropped by a job.
+    // A job drops the entries of an index that is no longer declared.
     if (table === undefined) continue
     if (!known.has(row.seq)) {
       objects += 1

@@ -58,7 +58,7 @@ export class Owed {
     for (const _ of this.payingRows(table));
   }
 
-  /** The same in slices. */
+  /** `payRows` in slices. */
   *payingRows(table?: string): Generator<void> {
     for (const removal of this.#removals) {
       if (table !== undefined && removal.table !== table) continue

@@ -124,7 +124,7 @@ export function damaged(what: string, name: string): SatchelError {
   )
 }
 
-/** The same for an object, which its writers can repair. */
+/** The error of a damaged object, which writers can repair. */
 export function damagedObject(table: string, key: string): SatchelError {
   return new SatchelError(
     'DAMAGED',

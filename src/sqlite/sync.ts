@@ -187,7 +187,7 @@ export function appliedReader(context: TxContext): AppliedReader {
         )
         .get(subject, txid)
       if (found === null) return undefined
-      // It came before: it is not executed again, and its rows are sent as they are.
+      // The transaction came before: it is not executed again, and its rows are sent as they are.
       if (!isSound('applied', found)) {
         return { client: 0, revision: 0, at: 0, rejection: null, steps: null }
       }

@@ -56,7 +56,7 @@ function joined(
   return { text: row.text ?? '', next: isEnd ? undefined : row.last }
 }
 
-/** The same with the sum of each row checked; undefined when one is wrong. */
+/** `joined` with the sum of each row checked; undefined when one is wrong. */
 function joinVerified(
   context: TxContext,
   table: Table,

@@ -32,7 +32,7 @@ export interface Writer {
   runSteps<T>(work: (step: Step) => Promise<T>, options?: WriteOptions): Promise<T>
   /** Resolves when nothing is waiting or under way. */
   drained(): Promise<void>
-  /** The same; units that are not done after a second are ended with the error of `refuse`. */
+  /** `drained` that ends units which are not done after a second with the error of `refuse`. */
   close(refuse: () => SatchelError): Promise<void>
 }
 

@@ -201,7 +201,7 @@ export function createTesting(machine: Clock, token: string): Testing {
       const address = await addressOf(host)
       const { createIdp } = await import('./idp')
       const issuer = `${address}/_test/idp`
-      // Its clock is that of the bench, which a jump replaces.
+      // A jump of the clock replaces the clock of the bench: ask for it each time.
       bench.idp ??= createIdp(issuer, `${address}/oauth/callback/`, {
         now: () => benchOf(database).clock.now(),
       })

@@ -4,7 +4,7 @@ export interface ZipFile {
   readonly method: number
   /** Bytes 10 to 13 of its header: when it was made. */
   readonly time: number
-  /** Its lengths take eight bytes each: they are 4 GiB or more, or may turn out to be. */
+  /** The lengths take eight bytes each: they are 4 GiB or more, or may turn out to be. */
   readonly isLarge: boolean
   readonly offset: number
   readonly crc: number

@@ -123,7 +123,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
       login,
     }
     await database.write((tx) => {
-      // Its code may have been used a second time meanwhile.
+      // A second use of the authorization code may have revoked the login meanwhile.
       const isOver = login !== null && tx.logins.isRevoked(login)
       if (!isOver) tx.refreshTokens.put(record)
     })

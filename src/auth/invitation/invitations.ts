@@ -46,7 +46,7 @@ export interface Invitations {
 }
 
 export interface InvitationPage extends Omit<ShownInvitation, 'userId'> {
-  /** It was answered with another account than the one that the link would accept for. */
+  /** True when another account answered than the one that the link would accept for. */
   readonly isAnothers: boolean
   readonly originName: string
   /** The application to continue to, `https://app.example.com/`, or null. */

@@ -33,7 +33,7 @@ const VERSION = 'v1.'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** The same as `seal` for the keys of a start, without `node:crypto`, which takes long to load. */
+/** `seal` for the keys of a start, without `node:crypto`, which takes long to load. */
 export async function sealAsync(key: Uint8Array, text: string, label: string): Promise<string> {
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES))
   const bytes = Buffer.from(text)
@@ -45,7 +45,7 @@ export async function sealAsync(key: Uint8Array, text: string, label: string): P
   return VERSION + Buffer.concat([nonce, Buffer.from(sealed)]).toString('base64url')
 }
 
-/** The same as `unseal` for the keys of a start. */
+/** `unseal` for the keys of a start. */
 export async function unsealAsync(key: Uint8Array, sealed: string, label: string): Promise<string> {
   const bytes = sealedBytes(sealed)
   try {

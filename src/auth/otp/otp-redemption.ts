@@ -14,14 +14,14 @@ import {
   loginScopes,
   addressOf,
   claimsOf,
-  requireWelcome,
+  requireMaySignUp,
 } from '../person/person'
 import { findScopes, requireText, findPublicKey, findIntent } from '../grant/parameters'
 import { type Code, isLive } from '../../domain/store/credentials'
 import { createOtpHash, foldOtp, otpRequest } from './otp-request'
 import { requireClientsOf } from '../../domain/database/client'
 
-/** Both steps under one name, as the add-on calls them (protocol.md §2.1). */
+/** The request and the redemption of a code under one name, as the add-on calls them (protocol.md §2.1). */
 export function otp(parts: GrantParts): Grant {
   const request = otpRequest(parts)
   const redeem = createOtpRedemption(parts)
@@ -172,7 +172,7 @@ async function welcome(
     return proofs.issue(name.email)
   }
   const intent = attempt.intent ?? findIntent(code.state)
-  const clientId = await database.read((tx) => requireWelcome(tx, name, intent, now))
+  const clientId = await database.read((tx) => requireMaySignUp(tx, name, intent, now))
   const id = name.as ?? name.email
   const why = name.as === null ? intent : 'login'
   const user = await admission.admit({ id, email: id, name: null }, why)

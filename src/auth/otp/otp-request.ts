@@ -11,7 +11,7 @@ import {
   loginScopes,
   PERSON_SCOPES,
   nameOf,
-  requireWelcome,
+  requireMaySignUp,
 } from '../person/person'
 import { describeOrigin } from '../origin-name'
 import { findScopes, findIntent, requestedScopes } from '../grant/parameters'
@@ -129,7 +129,7 @@ export function addNotice(tx: ReadTx, letter: Letter, now: number): Letter {
 function findNotice(tx: ReadTx, { state, scopes }: Code, name: LoginName, now: number): string {
   try {
     if (scopes.includes(CONNECT_CLIENT)) requireClientsOf(tx, name.email)
-    else requireWelcome(tx, name, findIntent(state), now)
+    else requireMaySignUp(tx, name, findIntent(state), now)
     return ''
   } catch (error) {
     if (!(error instanceof SatchelError)) throw error

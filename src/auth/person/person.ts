@@ -43,7 +43,7 @@ export function loginScopes(
  * `USER_DEACTIVATED`, `USER_NOT_REGISTERED`, `USER_NOT_ACCEPTED`, and `NOT_AUTHORIZED` without
  * permission to log in as another. `now` in ms.
  */
-export function requireWelcome(
+export function requireMaySignUp(
   tx: ReadTx,
   { email, as }: LoginName,
   intent: Intent | undefined,

@@ -132,7 +132,7 @@ class WebhookFailure extends Error {
 
   constructor(
     reason: string,
-    /** The same question may be answered in a moment. */
+    /** True when asking again in a moment may succeed. */
     readonly isTransient: boolean,
     cause?: unknown,
   ) {

@@ -5,7 +5,7 @@ import { isRecord } from '../../domain/value/value'
 /** The facts of a type of providers (protocol.md §3.3). The options of a provider override them. */
 export interface ProviderFacts {
   readonly displayName: string
-  /** Its credentials: a client secret, or a key that signs one (Apple). */
+  /** A client secret, or a key that signs one (Apple). */
   readonly credential: 'text' | 'key'
   /** The required options. */
   readonly requires: readonly (keyof ProviderOptions)[]
@@ -25,7 +25,7 @@ export interface ProviderFacts {
 }
 
 export interface Endpoints {
-  /** Its issuer, or null when it is not configured. */
+  /** Null when no issuer is configured. */
   readonly issuer: string | null
   readonly authorizationUrl: string
   readonly tokenUrl: string

@@ -34,7 +34,7 @@ export interface Providers extends ProviderLogins {
 export interface ProviderDraft {
   /** One of `PROVIDER_TYPES`. */
   readonly type: string
-  /** Its type when null. */
+  /** Null: the type is taken as the id. */
   readonly id: string | null
   readonly displayName: string | null
   readonly iconUrl: string | null

@@ -26,7 +26,7 @@ export interface AccessName {
 
 /** The tie between a caller and what is stored: with it a token ends early (promises 14 and 15). */
 export interface Credential {
-  /** The same for every request with the token. */
+  /** Every request with the token has these facts. */
   readonly facts: TokenFacts
   /** When the token was verified for this request, ms, by a clock that never goes back. */
   readonly verified: number

@@ -4,7 +4,7 @@ import type { ReadTx, WriteTx } from '../store/store'
 
 /** Decides which values are moved from their objects into blobs (protocol.md §8.2). */
 export interface OffloadRule {
-  /** Its text form: `4096`, `clients`, `off`. */
+  /** The rule as text: `4096`, `clients`, `off`. */
   readonly text: string
   /** Larger values are offloaded, in bytes, for strings in UTF-16 units; undefined for none. */
   readonly beyond: Readonly<Record<InlineKind, number>> | undefined

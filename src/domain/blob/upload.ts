@@ -65,7 +65,7 @@ export function roomForBlob(
  * Notes a blob, durable when it resolves, and gives the ref that objects name it by (protocol.md
  * §8.1). The caller has checked the scopes, and keeps the bytes from being removed until then.
  *
- * The same id with the same bytes gives the same ref (design.md §6), and makes the second uploader
+ * Equal bytes under an equal id give an equal ref (design.md §6), and make the second uploader
  * another reader: they have the bytes. Another user must send the same content type too, so that
  * an upload reveals nothing about a blob; other bytes get `CONFLICT` for every caller. So
  * does an id without bytes that objects of other users reference: only `GLOBAL_WRITE` decides
@@ -85,7 +85,7 @@ export function putBlob(
   })
 }
 
-/** The same as part of a unit that writes more. */
+/** Records a blob in a unit that writes more. */
 export function recordBlob(
   tx: WriteTx,
   actor: Actor,

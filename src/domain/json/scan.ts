@@ -36,7 +36,7 @@ export function scanJson(bytes: Uint8Array, limits: JsonLimits): number {
   return scan.values
 }
 
-/** The same scan in steps. */
+/** `scanJson` in steps. */
 export class JsonScan {
   values = 1
   /** The offsets of the containers that are longer than `largeBytes`, or that never end. */
@@ -126,7 +126,7 @@ export function parseJson(
   return parseScanned(input, source)
 }
 
-/** The same for a text that `scanJson` has let pass. */
+/** Parses a text that `scanJson` has let pass. */
 export function parseScanned(
   input: Uint8Array | string,
   source: JsonSource = { name: 'The body' },

@@ -15,7 +15,7 @@ export type Shape =
 /** A value that is parsed as a whole. */
 interface ValueShape {
   readonly kind: 'value'
-  /** Its limits; those of `bytes` count for a value of another kind in its place, too. */
+  /** Limits of the value; the limit of `bytes` counts for a value of another kind, too. */
   readonly limits: JsonLimits
   readonly bytes: number
   /** Whether a value beyond the limits is left out, as a `LeftOut`; otherwise it is refused. */

@@ -227,7 +227,7 @@ function positionOf({ line, start }: Lines, at: number): Position {
 
 /** A key or a part whose end has not been seen. */
 export interface Token extends Position {
-  /** Its first byte. */
+  /** Where the first byte is. */
   readonly offset: number
   readonly isKey: boolean
   /** A number or word, which ends before the next delimiter instead of with its own. */

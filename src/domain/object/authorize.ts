@@ -114,7 +114,7 @@ function isRightMark({ object, text }: Draft): boolean {
   return mark === 1 || (mark === undefined && !mentionsBlobs(text))
 }
 
-/** The same refusal for a missing realm and for one that the writer is not in (design.md §5.6). */
+/** One refusal for a missing realm and for one that the writer is not in (design.md §5.6). */
 export function refuseRealm() {
   return refuse('realmId', 'there is no such realm, or you are not in it')
 }

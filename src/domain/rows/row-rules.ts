@@ -11,10 +11,10 @@ export const ROW_RULES: RulesByTable = new Map([
   ['roles', ROLE_RULES],
 ])
 
-/** The same for an import: `ensureOwnerRows` follows when its last row is there. */
+/** The rules of an import: `ensureOwnerRows` follows when the last row is there. */
 export const IMPORT_RULES: RulesByTable = new Map([...ROW_RULES, ['realms', IMPORTED_REALM_RULES]])
 
-/** The same as `ROW_RULES`, with a mail for each member row that asks for one. */
+/** `ROW_RULES` with a mail for each member row that asks for one. */
 export function rowRulesWith(sendInvitation: SendInvitation): RulesByTable {
   return new Map([
     ...ROW_RULES,

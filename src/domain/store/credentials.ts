@@ -2,7 +2,7 @@ import type { Scope } from '../value/scope'
 
 /** A code that is good once and soon over: an OTP, or an authorization code (protocol.md §2.1). */
 export interface Code {
-  /** Its name for its holder: an `otp_id`, or base64url of the SHA-256 of an authorization code. */
+  /** The name that its holder sends: an `otp_id`, or base64url of the SHA-256 of an authorization code. */
   readonly id: string
   readonly kind: 'otp' | 'authorization'
   /** The HMAC of an OTP, which is too short for a plain hash; null where the id is the hash. */

@@ -130,7 +130,7 @@ export interface Mailer extends AsyncDisposable {
   /** Sends a letter at once and once. Throws `MAIL_FAILED` with what the other side said. */
   trySend(letter: Letter): Promise<MailRoute>
   /**
-   * The same for templates that are not stored, filled in with these variables. Throws `UNPROCESSABLE`
+   * `trySend` for templates that are not stored, filled in with these variables. Throws `UNPROCESSABLE`
    * naming the part with the first mistake.
    */
   tryTemplates(

@@ -25,7 +25,7 @@ export type Rights = Pick<Membership, 'realm' | 'permissions' | 'roles'>
 export interface SubjectMemberships {
   /** The rights that the user has, by realm. */
   readonly accepted: readonly Rights[]
-  /** Those of the user that are not accepted, by realm, then those to the address without a user. */
+  /** Memberships that the user has not accepted, by realm, then those to the address without a user. */
   readonly open: readonly Membership[]
 }
 

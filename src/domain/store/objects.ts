@@ -133,7 +133,7 @@ export interface ObjectReader {
    */
   findText(table: Table, key: string, realms?: ReadonlySet<RealmRef>): ObjectText | undefined
   find(table: Table, key: string): StoredObject | undefined
-  /** Those of the objects that are there, with their history. */
+  /** The objects that exist among these keys, with their history. */
   findMany(table: Table, keys: readonly string[]): Map<string, TimedObject>
   /**
    * One page of the objects that a query describes. The engine chooses the way. A page costs what it holds: it
@@ -155,7 +155,7 @@ export interface ObjectReader {
     tables?: ReadonlySet<string>,
   ): ChangeChunk
   /**
-   * Those of these realms in which a revision after `after` up to `upTo` changed something, without the
+   * The realms in which a revision after `after` up to `upTo` changed something, without the
    * revisions of `except`; undefined when the engine does not know each of them any more.
    */
   realmsMoved(
@@ -244,7 +244,7 @@ export interface ObjectWriter extends ObjectReader {
   put(table: Table, puts: readonly ObjectPut[], now: number): void
   /**
    * `put` for new objects, in this order, up to the first whose key is taken; resolves to how many were put.
-   * Those without entries or with few are put fastest sixteen at a time.
+   * Objects without entries or with few are put fastest sixteen at a time.
    */
   insert(table: Table, puts: readonly ObjectPut[], now: number): number
   /** Removes objects, leaving tombstones. */

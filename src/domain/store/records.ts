@@ -87,7 +87,7 @@ export type ProviderType = (typeof PROVIDER_TYPES)[number]
 
 /** A login provider (spec.md §2.4). */
 export interface Provider {
-  /** Its name in addresses. */
+  /** The name in addresses. */
   readonly id: string
   readonly type: ProviderType
   readonly displayName: string
@@ -115,7 +115,7 @@ export interface ProviderOptions {
   readonly authorizationUrl?: string
   readonly tokenUrl?: string
   readonly userInfoUrl?: string
-  /** Its e-mail addresses are verified although it does not say so. */
+  /** E-mail addresses count as verified although the provider does not say so. */
   readonly trustsEmail?: true
 }
 

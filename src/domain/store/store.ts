@@ -167,7 +167,7 @@ export interface Commit {
   /** The newest revision that became visible. */
   readonly revision: number
   /**
-   * Its units that took a revision, in order: those that changed objects, realms or policy, kept
+   * The units that took a revision, in order: those that changed objects, realms or policy, kept
    * an operation with criteria or rejected a transaction.
    */
   readonly units: readonly CommitUnit[]
@@ -238,7 +238,7 @@ export interface ReadTx {
    * alike: an engine may forget too much, never too little. `load` reads nothing but its `tx`.
    */
   remember<T>(name: string, load: () => T): T
-  /** The same with a `load` that is given these two, so that no function is made for each call. */
+  /** Calls `load` with these two, so that no function is made for each call. */
   remember<T, A, B>(name: string, load: (one: A, other: B) => T, one: A, other: B): T
 }
 

@@ -27,7 +27,7 @@ export interface SyncClient {
   readonly subject: string
   /** The tables that it declares and marks for sync. */
   readonly tables: readonly string[]
-  /** Its `Y.Doc` properties by table (`textsDeclared`); empty: none. */
+  /** The `Y.Doc` properties by table (`textsDeclared`); empty: none. */
   readonly texts: string
   /** No later operation of it gets an earlier time than this, ms. */
   readonly floor: number
@@ -117,7 +117,7 @@ export interface OperationPlace {
 export interface CriteriaOperation extends OperationPlace {
   /** The number of the sync client whose operation it is. */
   readonly client: number
-  /** Its user. */
+  /** The user of the sync client. */
   readonly subject: string
   readonly email: string | null
   readonly kind: 'modify' | 'delete'

@@ -49,7 +49,7 @@ export function addSeen(tx: ReadTx, sight: Sight, operations: Operations, change
     const table = plan.tables.get(name)
     const current = table && tx.objects.findMany(table, [key]).get(key)
     if (current?.isDamaged === true) return plan.leaveOut(name, key)
-    // It moved within what the client sees, or was made again: then its row is sent.
+    // An object that moved within what the client sees, or was made again, is sent as a row.
     if (current === undefined || !isSeen(sight, name, current)) operations.delete(name, key)
     return
   }
@@ -196,7 +196,7 @@ export function dropFormerRows(tx: ReadTx, sight: Sight, operations: Operations)
     for (const { table: name, key, object } of changes) {
       const table = plan.tables.get(name)
       if (object !== null && object.entered > plan.base) continue
-      // It may have moved to another realm that the actor sees.
+      // The object may have moved to another realm that the actor sees.
       const moved = object === null && table ? tx.objects.findMany(table, [key]) : undefined
       const row = object ?? moved?.get(key)
       const isKept = row !== undefined && (row.isDamaged === true || isSeen(sight, name, row))

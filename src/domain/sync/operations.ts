@@ -122,7 +122,7 @@ function* mergeSome(state: RowState, changes: readonly Change[], origin: Origin)
 
 /**
  * True when the client has no such row either: nobody else has deleted it since the base of the operation.
- * The same for a row that the user does not see, whose existence must not show.
+ * True too for a row that the user does not see, whose existence must not show.
  */
 function isAbsentThere({ push }: Execution, row: Row, operation: Operation): boolean {
   if (row.before !== undefined) return false
@@ -280,7 +280,7 @@ export function keepOperation(run: Execution, placed: PlacedOperation): Keeping 
   }
 }
 
-/** The same for a step of an operation that was kept when it began. */
+/** Finds for a later step the operation that `keepOperation` kept at the first. */
 function findKept(run: Execution, { table, operation }: PlacedOperation): Keeping {
   const { tx, push } = run
   const { subject } = push.actor

@@ -25,7 +25,7 @@ export function textProperties(
   return found
 }
 
-/** Those that a client declares (`textsDeclared`). */
+/** Reads the text properties that a client declares (`textsDeclared`). */
 export function readTexts(texts: string): TextProperties {
   const declared = JSON.parse(texts) as [string, string[]][]
   return new Map(declared.map(([name, own]) => [name, new Set(own)]))

@@ -59,7 +59,7 @@ export function writeUnit<T extends Progress>(
   return relieved(push, written)
 }
 
-/** The same for long work, which goes in steps, and may take longer than the time budget of a unit. */
+/** `writeUnit` in steps, for work that may take longer than the time budget of a unit. */
 export function writeLongUnit<T extends Progress>(
   database: Database,
   push: Push,
@@ -200,7 +200,7 @@ export function findTables(
   return found
 }
 
-/** The same with their keys. Throws the refusal of a broken key too. */
+/** `findTables` with the keys of the operations. Throws the refusal of a broken key too. */
 export function placeOperations(
   tx: ReadTx,
   push: Push,

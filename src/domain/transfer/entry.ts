@@ -140,7 +140,7 @@ export function draftOfEntry(table: Table, entry: ObjectEntry, data: WireObject)
   return completeDraft(table, entry, draftOf(table, data, undefined))
 }
 
-/** The same for a long object, whose text is made in slices, between which others get a turn. */
+/** `draftOfEntry` for a long object, whose text is made in slices, between which others get a turn. */
 export async function draftOfLongEntry(
   table: Table,
   entry: ObjectEntry,

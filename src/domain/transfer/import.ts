@@ -36,7 +36,7 @@ export interface ImportOptions {
   readonly limits: PartLimits
   /** The size of the file in bytes, where it is known. */
   readonly size: number | null
-  /** Its name for messages about the import, null if it has none. */
+  /** The name of the file for messages about the import; null: none. */
   readonly name: string | null
   /** Called with the bytes done; the total may change, and is null while it is unknown. */
   readonly progress: (done: number, total: number | null, phase: string) => void
@@ -241,7 +241,7 @@ interface Plan {
   readonly name: string | null
   readonly rows: number
   readonly declared: Declared
-  /** It has realms or members, so that an owner may lack a row when it is applied. */
+  /** True with realms or members, so that an owner may lack a row when the file is applied. */
   readonly hasOwners: boolean
   readonly archive: OpenedArchive | undefined
   /** The hash of the bytes of the file and its target. */

@@ -151,7 +151,7 @@ function leaveRealm(tx: WriteTx, userId: string, realm: RealmRef, now: number): 
   return own.length + members
 }
 
-/** It has no member and no open invitation. */
+/** True for a realm without a member and without an open invitation. */
 function isForsaken(tx: WriteTx, realm: RealmRef): boolean {
   const rows = tx.memberships.ofRealm(realm, '', BATCH)
   return rows.length < BATCH && rows.every(({ rejected }) => rejected)

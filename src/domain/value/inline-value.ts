@@ -8,9 +8,9 @@ export interface InlineValue {
   readonly kind: InlineKind
   /** The content type of the bytes as it was given; empty where they are just bytes. */
   readonly type: string
-  /** Its size in bytes, for a string in UTF-16 units. */
+  /** Bytes; for a string, UTF-16 units. */
   readonly size: number
-  /** Its bytes, or undefined when they cannot be decoded. */
+  /** The bytes, or undefined when they cannot be decoded. */
   decode(): Uint8Array | undefined
 }
 

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 /** A request to a web hook, before it is signed. */
 export interface WebhookMessage {
-  /** The same for every attempt, so that a hook can recognize a repeated message. */
+  /** Every attempt has this id, so that a hook can recognize a repeated message. */
   readonly id: string
   readonly body: string
 }

@@ -15,7 +15,7 @@ const MIB = 1024 * 1024
 
 /** A body is written to a file while it arrives when more of it than this would be in memory, in bytes. */
 const SHARE = MIB
-/** The same while memory is short. */
+/** `SHARE` while memory is short. */
 const SMALL_SHARE = 64 * 1024
 /** The bytes of all bodies in memory, before they are parsed. From the first figure on memory is short. */
 const SHORT = 32 * MIB

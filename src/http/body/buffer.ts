@@ -10,7 +10,7 @@ export interface Gathered extends Disposable {
   /** The bytes that were added since `clear`; valid until the next call. */
   bytes(): Uint8Array
   clear(): void
-  /** The same, for good: the caller frees it. */
+  /** `bytes` for good: the caller frees the memory. */
   take(): Uint8Array
 }
 

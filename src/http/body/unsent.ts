@@ -60,7 +60,7 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
   const streams = new Set<Answer>()
   let characters = 0
 
-  /** Those whose reader accepted nothing for the longest time come first. */
+  /** Stalled answers; first the one whose reader has accepted nothing for the longest time. */
   function stalled(answer: Answer): Victim[] {
     const now = performance.now()
     return [...streams]
