@@ -7,6 +7,7 @@ import { hasErrno } from '../disk'
 import { withColors } from './color'
 import { HELP_WIDTH, styleHelp, wrapHelp } from './help'
 import { SatchelError } from '../domain/value/error'
+import { addAuditCommand } from './audit'
 import { addBackupCommands } from './backup'
 import { addBlobCommands } from './blob'
 import { addClientCommands, addKeyCommands, addTokenCommand } from './client'
@@ -42,6 +43,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   restore: addRestoreCommand,
   job: addJobCommands,
   verify: addVerifyCommand,
+  audit: addAuditCommand,
   blob: addBlobCommands,
   origin: addOriginCommands,
   user: addUserCommands,

@@ -13,6 +13,7 @@ import type { Backups } from '../host/backups'
 import type { DataFolder } from '../host/data-folder'
 import { serverLog } from '../log/log'
 import { backupOperations } from './backups'
+import { operator, ownUid } from './caller'
 import { perform } from './perform'
 
 /** The backups that a server makes by itself. */
@@ -48,13 +49,14 @@ export function startBackupSchedule(
   { clock, every }: Pick<ScheduleParts, 'clock' | 'every'>,
 ): BackupSchedule {
   const target = openTarget(address, settings)
-  const { backup } = backupOperations
+  const backup = { ...backupOperations.backup, name: 'backup' }
   const { backupAt: at, backupKeep: keep } = settings
   const { backups } = folder
   async function make(signal: AbortSignal): Promise<MadeBackup> {
     using _ = holdTarget(target)
+    const caller = { ...operator(ownUid()), door: 'job' } as const
     const send: SendBackup = (streams) =>
-      perform(folder, backup, { database: null }, { ...streams, signal })
+      perform(folder, backup, { database: null }, { ...streams, signal }, caller)
     const made = await makeVerifiedBackup(target, send, { now: clock.now(), version, damageIn })
     for (const warning of target.warnings) serverLog.warning(warning)
     return made

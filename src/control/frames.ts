@@ -1,6 +1,9 @@
 import { NEWLINE } from '../domain/json/bytes'
 import type { Event } from './event'
 
+/** The user of the operating system that a command runs as. */
+export const UID_HEADER = 'satchel-uid'
+
 /** A piece of a file between the events of the control channel. */
 export interface Piece {
   readonly bytes: Uint8Array

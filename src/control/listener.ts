@@ -5,7 +5,8 @@ import { SatchelError } from '../domain/value/error'
 import { sameSecret } from '../domain/value/secret'
 import { serverLog } from '../log/log'
 import type { DataFolder } from '../host/data-folder'
-import { writePiece } from './frames'
+import { operator } from './caller'
+import { UID_HEADER, writePiece } from './frames'
 import { answerPerforming, refusal } from './perform'
 
 export interface ControlListener {
@@ -55,6 +56,7 @@ export function listenForCommands(folder: DataFolder, token: string): ControlLis
         body: request.body,
         signal: request.signal,
         frame: writePiece,
+        caller: operator(readUid(request.headers.get(UID_HEADER))),
       })
     } catch (error) {
       if (error instanceof SatchelError) return refusal(400, error)
@@ -98,6 +100,11 @@ function listenAt<T>(paths: Iterable<string>, serve: (path: string) => T) {
     }
   }
   throw failure
+}
+
+/** The user that a command says it runs as: only the user of the server and root can read the token. */
+function readUid(header: string | null): number | null {
+  return header !== null && /^\d{1,10}$/.test(header) ? Number(header) : null
 }
 
 /** Throws `INVALID_REQUEST`. */

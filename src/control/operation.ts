@@ -5,6 +5,7 @@ import type { ErrorCode } from '../domain/value/error'
 import type { Scope } from '../domain/value/scope'
 import type { DataFolder } from '../host/data-folder'
 import type { Host } from '../host/host'
+import type { Recorder } from './record'
 import { type Fields, readFields, type Refuse, type Schema, text, type Values } from './fields'
 
 /** The streams of an operation, besides its input and output. */
@@ -87,17 +88,22 @@ export interface Operation<F extends Fields, Output> extends Declaration<F, Outp
   /** Checks the input as it came over the wire. Throws `INVALID_REQUEST`, or what `refuse` makes. */
   read(input: unknown, refuse?: Refuse): Values<F>
   run(folder: DataFolder, input: Values<F>, order: Order): Promise<Output>
+  /** Where its changes are recorded: in the database that it changes, or for the server. Null: nowhere, in test mode. */
+  readonly recordedIn: 'database' | 'server' | null
 }
 
 /** An operation without its types. */
 export type AnyOperation = Operation<Fields, unknown>
+
+/** An operation with its name in the table. */
+export type Named<T> = T & { readonly name: string }
 
 /** The streams of an operation that is carried out, and its caller. */
 export interface Order extends Streams {
   /** The caller, whose scopes the operation does not go beyond. */
   readonly actor: Actor
   /** Called in the unit that changes the database, to keep what is to be known of the change. */
-  readonly record?: ((tx: WriteTx) => void) | undefined
+  readonly record?: Recorder | undefined
 }
 
 /** An operation on the data folder; `Output` is plain JSON. */
@@ -108,6 +114,7 @@ export function onFolder<F extends Fields, Output>(
   return {
     ...declaration,
     read: (input, refuse) => readFields(declaration.input, input, refuse),
+    recordedIn: 'server',
     run,
   }
 }
@@ -141,6 +148,7 @@ export function onDatabase<F extends Fields, Output>(
     ...declaration,
     input,
     read: (given, refuse) => readFields(input, given, refuse),
+    recordedIn: 'database',
     async run(folder, given, order) {
       const { database } = given as Values<Database>
       using held = await folder.hosts.hold(database)
@@ -159,7 +167,8 @@ export function onDatabase<F extends Fields, Output>(
         write,
         record: (tx) => record?.(tx),
         async note() {
-          if (record !== undefined) await write(() => undefined)
+          if (record === undefined) return
+          await writeFor(host, { actor, record: (tx) => record(tx, 'begun') })(() => undefined)
         },
       })
     },
@@ -172,9 +181,9 @@ export function writeFor({ database, clock }: Host, { actor, record }: Order): W
     database.write(
       (tx) => {
         requireWriter(tx, actor, clock.now())
-        const result = work(tx)
+        // First, because the work may erase the caller, of whom nothing is to be left.
         record?.(tx)
-        return result
+        return work(tx)
       },
       { subject: actor.subject },
     )

@@ -1,3 +1,4 @@
+import { auditOperations } from './audit'
 import { backupOperations } from './backups'
 import { blobOperations } from './blobs'
 import { clientOperations } from './clients'
@@ -5,7 +6,7 @@ import { databaseOperations } from './databases'
 import { jobOperations } from './jobs'
 import { mailOperations } from './mail'
 import type { Given } from './fields'
-import { type AnyOperation, onFolder, type Operation } from './operation'
+import { type AnyOperation, type Named, onFolder, type Operation } from './operation'
 import { policyOperations } from './policy'
 import { providerOperations } from './providers'
 import { testOperations } from './testing'
@@ -31,6 +32,7 @@ const OPERATIONS = {
   ...transferOperations,
   ...jobOperations,
   ...verifyOperations,
+  ...auditOperations,
   ...testOperations,
 }
 
@@ -42,11 +44,11 @@ export type OutputOf<Name extends OperationName> = Awaited<ReturnType<Operations
 /** The operation of this name. */
 export function getOperation<Name extends OperationName>(
   name: Name,
-): Operation<Operations[Name]['input'], OutputOf<Name>> {
+): Named<Operation<Operations[Name]['input'], OutputOf<Name>>> {
   const operations: {
     [N in OperationName]: Operation<Operations[N]['input'], OutputOf<N>>
   } = OPERATIONS
-  return operations[name]
+  return { ...operations[name], name }
 }
 
 /** The names of all operations. */
@@ -55,6 +57,8 @@ export function operationNames(): readonly OperationName[] {
 }
 
 /** The operation with a name that came over the wire, without its types. */
-export function findOperation(name: string): AnyOperation | undefined {
-  return Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name as OperationName] : undefined
+export function findOperation(name: string): Named<AnyOperation> | undefined {
+  if (!Object.hasOwn(OPERATIONS, name)) return undefined
+  const operation: AnyOperation = OPERATIONS[name as OperationName]
+  return { ...operation, name }
 }

@@ -1,24 +1,12 @@
-import { type Actor, requireScopes, SERVER } from '../domain/access/actor'
-import type { WriteTx } from '../domain/store/store'
+import { type Actor, requireScopes } from '../domain/access/actor'
 import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import { serverLog } from '../log/log'
+import { type Caller, operator, ownUid } from './caller'
 import { type Event, toWire, writeEvent } from './event'
 import type { Fields, Values } from './fields'
-import type { AnyOperation, Operation, Streams } from './operation'
-
-/** The caller of an operation. */
-export interface Caller {
-  /** The caller in the database that the input names. */
-  readonly actor: Actor
-  /** True for the owner of the data folder, who needs no scope. */
-  readonly isOperator: boolean
-  /** Called in the unit of the effect, unless that is `read`: keeps what is to be known of the change. */
-  readonly record?: (tx: WriteTx) => void
-}
-
-/** A command: its right is the data folder. */
-export const OPERATOR: Caller = { actor: SERVER, isOperator: true }
+import type { AnyOperation, Named, Operation, Streams } from './operation'
+import { type Recorder, recordInDatabase, recordInServer } from './record'
 
 /**
  * Runs an operation. All doors come through here: commands, directly or by the control channel, and the addresses
@@ -26,19 +14,20 @@ export const OPERATOR: Caller = { actor: SERVER, isOperator: true }
  */
 export async function perform<F extends Fields, Output>(
   folder: DataFolder,
-  operation: Operation<F, Output>,
+  operation: Named<Operation<F, Output>>,
   input: Values<F>,
   streams: Streams,
-  caller: Caller = OPERATOR,
+  caller: Caller = operator(ownUid()),
 ): Promise<Output> {
-  const { actor, isOperator, record } = caller
+  const { actor, isOperator } = caller
   if (!isOperator) requireCaller(actor, operation)
   const isChange = operation.effect !== 'read' && operation.asks?.(input) !== true
-  return await operation.run(folder, input, {
-    ...streams,
-    actor,
-    record: isChange ? record : undefined,
-  })
+  const run = (record?: Recorder) => operation.run(folder, input, { ...streams, actor, record })
+  if (!isChange || operation.recordedIn === null) return await run()
+  const change = { folder, operation: operation.name, caller }
+  return operation.recordedIn === 'server'
+    ? await recordInServer(change, run)
+    : await recordInDatabase(change, String(input['database']), run)
 }
 
 function requireCaller(actor: Actor, { scopes }: Pick<AnyOperation, 'scopes'>) {
@@ -61,7 +50,7 @@ export interface Asking {
 /** Answers at once and runs the operation; its events follow. */
 export function answerPerforming(
   folder: DataFolder,
-  operation: AnyOperation,
+  operation: Named<AnyOperation>,
   input: Values<Fields>,
   { body, signal, frame, caller }: Asking,
 ): Response {

@@ -2,7 +2,7 @@ import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import type { Actor } from '../domain/access/actor'
 import { type Refuse, type Schema, schemaOf } from './fields'
-import type { AnyOperation, Effect, Method, Rest } from './operation'
+import type { AnyOperation, Named, Effect, Method, Rest } from './operation'
 import { findOperation, operationNames } from './operations'
 import { perform } from './perform'
 
@@ -25,6 +25,8 @@ export interface RestOperation extends Omit<Rest<unknown>, 'tag'> {
 /** A request that was let in at the door of an operation. */
 export interface RestRequest {
   readonly actor: Actor
+  /** The IP address of the caller. */
+  readonly address: string
   /** The parameters of the path, `database` among them. */
   readonly path: Readonly<Record<string, string>>
   /** Without its question mark. */
@@ -49,7 +51,11 @@ export function restOperations(folder: DataFolder): readonly RestOperation[] {
   })
 }
 
-function toRest(folder: DataFolder, operation: AnyOperation, rest: Rest<unknown>): RestOperation {
+function toRest(
+  folder: DataFolder,
+  operation: Named<AnyOperation>,
+  rest: Rest<unknown>,
+): RestOperation {
   const { summary, effect, input } = operation
   const [method, path] = rest.address.split(' ') as [Method, string]
   const inPath = new Set(['database', ...Array.from(path.matchAll(/:(\w+)/g), ([, name]) => name)])
@@ -64,12 +70,13 @@ function toRest(folder: DataFolder, operation: AnyOperation, rest: Rest<unknown>
     effect,
     parameters: rest.query === undefined ? given : { ...schemaOf(rest.query), required: [] },
     bodySchema: rest.body === undefined ? given : (input[rest.body]?.schema ?? {}),
-    async run({ actor, refuse, ...request }) {
+    async run({ actor, address, refuse, ...request }) {
       const values = operation.read(
         givenBy(method, rest, request),
         rest.body === undefined ? refuse : refuseBody,
       )
-      const output = await perform(folder, operation, values, {}, { actor, isOperator: false })
+      const caller = { actor, isOperator: false, door: 'rest', uid: null, address } as const
+      const output = await perform(folder, operation, values, {}, caller)
       return rest.show === undefined ? output : rest.show(output)
     },
   }

@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import { type Holder, nameHolder, readHolder } from '../host/holder'
+import { ownUid } from './caller'
 import { type Event, fromWire } from './event'
-import { type Piece, readFrames } from './frames'
+import { type Piece, readFrames, UID_HEADER } from './frames'
 import type { Streams } from './operation'
 import { getOperation, type InputOf, type OperationName, type OutputOf } from './operations'
 import { perform } from './perform'
@@ -136,7 +137,7 @@ async function post(
     socketPath: holder.address ?? '',
     path: `/_control/${name}?input=${query}`,
     method: 'POST',
-    headers: { authorization: `Bearer ${holder.token}` },
+    headers: { authorization: `Bearer ${holder.token}`, [UID_HEADER]: String(ownUid() ?? '') },
     ...(signal === undefined ? {} : { signal }),
   })
   outgoing.on('response', resolve)

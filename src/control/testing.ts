@@ -329,7 +329,7 @@ function atAddress<F extends Fields, Output>(
 ) {
   const [method, path] = address.split(' ') as [Method, string]
   const operation = onFolder({ ...declaration, scopes: 'operator' }, run)
-  return { ...operation, route: { method, path, description, answer } }
+  return { ...operation, recordedIn: null, route: { method, path, description, answer } }
 }
 
 /** The addresses for tests. */

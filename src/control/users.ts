@@ -8,6 +8,7 @@ import { findPolicy } from '../domain/user/policy'
 import { MAX_USERS, parseUserQuery } from '../domain/user/query'
 import { removeUser } from '../domain/user/removal'
 import { quoted, SatchelError } from '../domain/value/error'
+import { randomToken } from '../domain/value/id'
 import { foldUserId } from '../domain/value/user-id'
 import { described, flag, json, number, oneOf, optional, schemaRef, text } from './fields'
 import { onDatabase } from './operation'
@@ -218,7 +219,7 @@ export const userOperations = {
         refusals: ['UNKNOWN_USER'],
       },
     },
-    async ({ database }, { user }, { actor, now, record }) => {
+    async ({ database }, { user }, { folder, actor, now, record }) => {
       const id = foldUserId(user)
       const isOwn = id === actor.subject
       if (!isOwn) requireScopes(actor, WRITE)
@@ -227,11 +228,13 @@ export const userOperations = {
           // Leaving needs no licence; removing others does.
           if (isOwn) requireStanding(tx, actor)
           else requireWriter(tx, actor, now)
-          removeUser(tx, id, now)
+          // First: the caller may be this user, of whom nothing is to be left.
           record(tx)
+          removeUser(tx, id, now)
         },
         { subject: actor.subject },
       )
+      folder.audit.rename(id, randomToken(12))
       return { id }
     },
   ),

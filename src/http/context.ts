@@ -57,6 +57,8 @@ export interface RestOperation extends TableOperation {
    */
   run(request: {
     readonly actor: Actor
+    /** The IP address of the caller. */
+    readonly address: string
     readonly path: Readonly<Record<string, string>>
     readonly query: string
     readonly body: unknown

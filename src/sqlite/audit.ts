@@ -24,6 +24,9 @@ export const LIST_AUDIT =
 export const PUT_AUDIT =
   'INSERT INTO audit (id, at, operation, result, door, uid, client, user, address) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET result = excluded.result'
 
+/** Parameters: the id in the place of the user, the user. */
+export const RENAME_AUDIT = 'UPDATE audit SET user = ?, address = NULL WHERE user = ?'
+
 export function auditValues(line: AuditLine): SQLQueryBindings[] {
   const { id, at, operation, result, door, uid, client, user, address } = line
   return [id, at, operation, result, door, uid, client, user, address]
@@ -43,7 +46,7 @@ export function auditWriter(context: WriteContext): AuditWriter {
       connection.prepare(PUT_AUDIT).run(...auditValues(line))
     },
     rename(user, id) {
-      connection.prepare('UPDATE audit SET user = ?, address = NULL WHERE user = ?').run(id, user)
+      connection.prepare(RENAME_AUDIT).run(id, user)
     },
   }
 }

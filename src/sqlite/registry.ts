@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { SatchelError } from '../domain/value/error'
 import { AUDIT_KEPT_MS, type NumberedLine, type ServerAudit } from '../domain/store/audit'
 import { randomToken } from '../domain/value/id'
-import { auditValues, CREATE_AUDIT, LIST_AUDIT, PUT_AUDIT } from './audit'
+import { auditValues, CREATE_AUDIT, LIST_AUDIT, PUT_AUDIT, RENAME_AUDIT } from './audit'
 import { type Durability, setDurability } from './durability'
 import { openFailure } from './failure'
 import { keepPrivate, openDatabaseFile } from './private-file'
@@ -66,6 +66,7 @@ export function openRegistry(
           db.run('DELETE FROM audit WHERE at < ?', [line.at - AUDIT_KEPT_MS])
           db.run(PUT_AUDIT, auditValues(line))
         }),
+      rename: (user, id) => change(() => db.run(RENAME_AUDIT, [id, user])),
     },
     image: () => db.serialize(),
     [Symbol.dispose]: () => db.close(),

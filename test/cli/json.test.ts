@@ -29,6 +29,7 @@ const RUNS: readonly (readonly [line: string, exitCode?: number])[] = [
   ['backup verify FOLDER/backups'],
   ['backup prune FOLDER/backups --keep 7d'],
   ['restore FOLDER/backups/BACKUP --as old --db todo'],
+  ['audit'],
   ['job list'],
   ['job cancel import-x', 1],
   ['verify'],

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { type OperationName, type InputOf, getOperation } from '../../src/control/operations'
-import { answerPerforming, type Caller, perform } from '../../src/control/perform'
+import { type Caller, operator } from '../../src/control/caller'
+import { answerPerforming, perform } from '../../src/control/perform'
 import { ANONYMOUS, SERVER } from '../../src/domain/access/actor'
-import type { WriteTx } from '../../src/domain/store/store'
 import type { Scope } from '../../src/domain/value/scope'
 import { codeOf, refusalOf } from '../auth/setup'
 import { setupDataFolder } from './setup'
@@ -19,7 +19,7 @@ async function setup() {
 
 function callerWith(...scopes: readonly Scope[]): Caller {
   const actor = { ...ANONYMOUS, subject: 'alice', scopes: new Set(scopes) }
-  return { actor, isOperator: false }
+  return { ...operator(null), actor, isOperator: false }
 }
 
 const ORIGIN = { database: 'main', origin: 'https://app.example.com', force: false }
@@ -43,7 +43,7 @@ describe('the caller of an operation', () => {
 
   test('is refused without a token', async () => {
     await using server = await setup()
-    const nobody = { actor: ANONYMOUS, isOperator: false }
+    const nobody = { ...operator(null), actor: ANONYMOUS, isOperator: false }
     expect(await codeOf(() => server.run('origin.add', ORIGIN, nobody))).toBe('INVALID_TOKEN')
   })
 
@@ -52,42 +52,6 @@ describe('the caller of an operation', () => {
     const input = { database: 'main', scopes: ['DELETE_DB'], name: null, email: null }
     const create = () => server.run('client.create', input, callerWith('MANAGE_DB'))
     expect(await codeOf(create)).toBe('INVALID_SCOPE')
-  })
-})
-
-describe('a change', () => {
-  function recording(record: (tx: WriteTx) => void): Caller {
-    return { actor: SERVER, isOperator: true, record }
-  }
-
-  test('is recorded in its unit', async () => {
-    await using server = await setup()
-    const seen: number[] = []
-    const caller = recording((tx) => seen.push(tx.origins.list().length))
-    await server.run('origin.add', ORIGIN, caller)
-    expect(seen).toEqual([1])
-  })
-
-  test('is not made when it cannot be recorded', async () => {
-    await using server = await setup()
-    const caller = recording(() => {
-      throw new Error('not recorded')
-    })
-    expect(server.run('origin.add', ORIGIN, caller)).rejects.toThrow('not recorded')
-    expect(await server.run('origin.list', { database: 'main' })).toEqual([])
-  })
-
-  test('is none where the input only asks', async () => {
-    await using server = await setup()
-    const caller = recording(() => {
-      throw new Error('recorded')
-    })
-    const asked = await server.run(
-      'db.offload',
-      { database: 'main', rule: null, reset: false },
-      caller,
-    )
-    expect(asked).toMatchObject({ name: 'main', isOwn: false })
   })
 })
 

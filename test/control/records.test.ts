@@ -1,8 +1,12 @@
 import { expect, test } from 'bun:test'
+import process from 'node:process'
 import { findOperation, operationNames } from '../../src/control/operations'
+import type { Streams } from '../../src/control/operation'
+import { operator } from '../../src/control/caller'
 import { perform } from '../../src/control/perform'
-import { SERVER } from '../../src/domain/access/actor'
-import type { SatchelError } from '../../src/domain/value/error'
+import { ANONYMOUS, SERVER } from '../../src/domain/access/actor'
+import type { DataFolder } from '../../src/host/data-folder'
+import { codeOf } from '../auth/setup'
 import { setupDataFolder } from './setup'
 
 /** Every change of a database, in an order in which each can be made, with its upload. */
@@ -46,25 +50,112 @@ const CHANGES: readonly (readonly [name: string, input: object, upload?: string]
 /** These need an import under way or a client that asks. They record as their likes above. */
 const LEFT_OUT = ['job.cancel', 'client.replace', 'client.revoke']
 
-test('each change of a database is recorded in a unit of its own database', async () => {
+test('each change of a database has one line in that database', async () => {
   await using folder = await setupDataFolder()
   await folder.hosts.create('main')
-  const unrecorded: string[] = []
   await perform(folder, findOperation('client.create')!, ALL, {})
   for (const [name, input, upload] of CHANGES) {
     const operation = findOperation(name)!
-    const values = operation.read({ database: 'main', ...input })
-    let isRecorded = false
-    const caller = { actor: SERVER, isOperator: true, record: () => (isRecorded = true) }
     const streams = upload === undefined ? {} : { upload: new Blob([upload]).stream() }
-    await perform(folder, operation, values, streams, caller).catch((error: unknown) => {
-      // No mail server listens.
-      expect([name, (error as SatchelError).code]).toEqual(['mail.test', 'MAIL_FAILED'])
-    })
-    if (!isRecorded) unrecorded.push(name)
+    const before = await linesOf(folder)
+    const values = operation.read({ database: 'main', ...input })
+    // No mail server listens.
+    const failure = name === 'mail.test' ? 'MAIL_FAILED' : undefined
+    const work = () => perform(folder, operation, values, streams)
+    if (failure === undefined) await work()
+    else expect(await codeOf(work)).toBe(failure)
+    const [line, ...others] = (await linesOf(folder)).slice(before.length)
+    expect([name, line?.operation, others]).toEqual([name, name, []])
+    const result = failure ?? (MANY_UNITS.includes(name) ? 'begun' : 'done')
+    expect([name, line?.result]).toEqual([name, result])
   }
-  expect(unrecorded).toEqual([])
 })
+
+/** Their work takes many units, or none. */
+const MANY_UNITS = ['table.clear', 'realm.clear', 'verify', 'token.issue', 'blob.gc', 'import']
+
+test('each change of the server has a line in its file, with its result', async () => {
+  await using folder = await setupDataFolder()
+  await run(folder, 'db.create', { name: 'main' })
+  await run(folder, 'backup', { database: 'main' })
+  expect(await codeOf(() => run(folder, 'backup.restore', { name: 'other' }))).toBe('DAMAGED')
+  expect(await codeOf(() => run(folder, 'db.adopt', { name: 'main' }))).toBe('CONFLICT')
+  await run(folder, 'db.delete', { database: 'main', hard: true })
+  const lines = folder.audit.list(START, 100)
+  expect(lines.map(({ operation, result }) => `${operation} ${result}`)).toEqual([
+    'db.create done',
+    'backup done',
+    'backup.restore DAMAGED',
+    'db.adopt CONFLICT',
+    'db.delete done',
+  ])
+  const own = operationNames().filter((name) => {
+    const { effect, recordedIn } = findOperation(name)!
+    return effect !== 'read' && recordedIn === 'server'
+  })
+  expect(new Set(lines.map(({ operation }) => operation))).toEqual(new Set(own))
+})
+
+test('a line about a command names the user of the operating system', async () => {
+  await using folder = await setupDataFolder()
+  await run(folder, 'db.create', { name: 'main' })
+  const [line] = await linesOf(folder)
+  const nobody = { client: null, user: null, address: null }
+  expect(line).toMatchObject({ door: 'command', uid: process.getuid?.(), ...nobody })
+})
+
+test('a line about a change that fails in its unit has the code of the error', async () => {
+  await using folder = await setupDataFolder()
+  await run(folder, 'db.create', { name: 'main' })
+  const input = { database: 'main', user: 'nobody@example.com' }
+  expect(await codeOf(() => run(folder, 'user.delete', input))).toBe('UNKNOWN_USER')
+  expect((await linesOf(folder)).at(-1)).toMatchObject({
+    operation: 'user.delete',
+    result: 'UNKNOWN_USER',
+  })
+})
+
+test('an operation that only asks, or is refused, has no line', async () => {
+  await using folder = await setupDataFolder()
+  await run(folder, 'db.create', { name: 'main' })
+  const before = await linesOf(folder)
+  await run(folder, 'db.offload', { database: 'main' })
+  const alice = { ...ANONYMOUS, subject: 'alice' }
+  const caller = { ...operator(null), actor: alice, isOperator: false }
+  const operation = findOperation('origin.add')!
+  const input = operation.read({ database: 'main', origin: 'https://app.example.com' })
+  expect(await codeOf(() => perform(folder, operation, input, {}, caller))).toBe('NOT_AUTHORIZED')
+  expect(await linesOf(folder)).toEqual(before)
+})
+
+test('users who delete themselves are in no line', async () => {
+  await using folder = await setupDataFolder()
+  await run(folder, 'db.create', { name: 'main' })
+  await run(folder, 'user.write-all', {
+    database: 'main',
+    users: { userId: 'alice@example.com', type: 'prod' },
+  })
+  const alice = { ...SERVER, subject: 'alice@example.com' }
+  const caller = { ...operator(null), actor: alice, isOperator: false, address: '192.0.2.1' }
+  const operation = findOperation('user.delete')!
+  const input = operation.read({ database: 'main', user: 'alice@example.com' })
+  await perform(folder, operation, input, {}, caller)
+  const line = (await linesOf(folder)).at(-1)
+  expect(line).toMatchObject({ operation: 'user.delete', result: 'done', address: null })
+  expect(line?.user).toMatch(/^[\w-]{16}$/)
+})
+
+const START = { at: 0, seq: 0 }
+
+async function run(folder: DataFolder, name: string, input: object, streams: Streams = {}) {
+  const operation = findOperation(name)!
+  return await perform(folder, operation, operation.read(input), streams)
+}
+
+async function linesOf(folder: DataFolder) {
+  const { database } = await folder.hosts.open('main')
+  return await database.read((tx) => tx.audit.list(START, 1_000))
+}
 
 const ALL = { database: 'main', scopes: [...SERVER.scopes], name: null, email: null }
 

@@ -47,7 +47,9 @@ export interface AuditWriter extends AuditReader {
 }
 
 /** The lines of the server itself, which belong to no database. */
-export interface ServerAudit extends AuditReader {
+export interface ServerAudit extends AuditWriter {
   /** Durable when it returns; old lines are gone then. Throws `STORAGE_FULL` and `STORAGE_FAILED`. */
   put(line: AuditLine): void
+  /** As in a database, and throws the same. */
+  rename(user: string, id: string): void
 }

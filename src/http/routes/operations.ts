@@ -48,7 +48,14 @@ async function answerOperation(
   async function run(body?: unknown): Promise<Response> {
     if (isLong) call.setIdleTimeout(0)
     const refuse = method === 'POST' ? expected : undefined
-    const output = await operation.run({ actor, path, query: call.query, body, refuse })
+    const output = await operation.run({
+      actor,
+      address: call.address,
+      path,
+      query: call.query,
+      body,
+      refuse,
+    })
     if (output === undefined) return answer(call, null, { status: 204, type: null })
     return answer(call, JSON.stringify(output))
   }

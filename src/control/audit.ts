@@ -1,0 +1,47 @@
+import { DAY } from '../domain/value/time'
+import { optional, text, whole } from './fields'
+import { onFolder } from './operation'
+
+/** The most lines of one answer. */
+const PAGE = 1_000
+/** How far back the lines go without a time. */
+const SINCE_MS = 30 * DAY
+
+export const auditOperations = {
+  /**
+   * Lines about operations, the oldest first: those of a database, or of the server itself. `since` in ms; `after` is
+   * the place of the last line that the caller knows. `next` is the place to go on from, null at the end.
+   */
+  'audit.list': onFolder(
+    {
+      scopes: 'operator',
+      effect: 'read',
+      summary: 'List the operations that changed something or showed a secret',
+      input: { database: optional(text), since: optional(whole), after: optional(whole) },
+    },
+    async ({ hosts, audit, clock }, { database, since, after }) => {
+      const place = { at: since ?? clock.now() - SINCE_MS, seq: after ?? 0 }
+      const lines = await listFrom(database)
+      const last = lines.length === PAGE ? lines.at(-1) : undefined
+      return {
+        lines: lines.map(({ at, operation, result, door, uid, client, user, address }) => ({
+          at,
+          operation,
+          result,
+          door,
+          uid,
+          client,
+          user,
+          address,
+        })),
+        next: last === undefined ? null : { since: last.at, after: last.seq },
+      }
+
+      async function listFrom(name: string | null) {
+        if (name === null) return audit.list(place, PAGE)
+        using held = await hosts.hold(name)
+        return await held.host.database.read((tx) => tx.audit.list(place, PAGE))
+      }
+    },
+  ),
+}

@@ -1,0 +1,26 @@
+import process from 'node:process'
+import { type Actor, SERVER } from '../domain/access/actor'
+import type { AuditLine } from '../domain/store/audit'
+
+/** The caller of an operation, for its rights and for the line about it. */
+export interface Caller {
+  /** The caller in the database that the input names. */
+  readonly actor: Actor
+  /** True for the owner of the data folder, who needs no scope. */
+  readonly isOperator: boolean
+  readonly door: AuditLine['door']
+  /** The user of the operating system, for commands. */
+  readonly uid: number | null
+  /** The IP address. */
+  readonly address: string | null
+}
+
+/** A command of this user of the operating system: its right is the data folder. */
+export function operator(uid: number | null): Caller {
+  return { actor: SERVER, isOperator: true, door: 'command', uid, address: null }
+}
+
+/** The user of the operating system that runs this process. */
+export function ownUid(): number | null {
+  return process.getuid?.() ?? null
+}

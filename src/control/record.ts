@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto'
+import type { AuditLine } from '../domain/store/audit'
+import type { WriteTx } from '../domain/store/store'
+import { SatchelError } from '../domain/value/error'
+import type { DataFolder } from '../host/data-folder'
+import { serverLog } from '../log/log'
+import type { Caller } from './caller'
+
+/** Keeps the line about a change, in the unit that makes it. */
+export type Recorder = (tx: WriteTx, result?: 'done' | 'begun') => void
+
+/** A change that is under way. */
+interface Change {
+  readonly folder: DataFolder
+  readonly operation: string
+  readonly caller: Caller
+}
+
+/**
+ * Runs a change of a database, which records itself in its unit. When it fails after that, the line has the code of
+ * the error; a change that was refused before has none.
+ */
+export async function recordInDatabase<Output>(
+  change: Change,
+  database: string,
+  run: (record: Recorder) => Promise<Output>,
+): Promise<Output> {
+  const line = lineOf(change)
+  let isRecorded = false
+  try {
+    return await run((tx, result = 'done') => {
+      tx.audit.put({ ...line, result })
+      // Also true when the unit runs again, or fails: the operation has tried.
+      isRecorded = true
+    })
+  } catch (error) {
+    if (isRecorded) await recordFailure(change, database, { ...line, result: codeOf(error) })
+    throw error
+  }
+}
+
+/**
+ * Runs a change of the server, which no unit makes: it has a line before it begins, which has its result at the end.
+ * What it changes in a database is recorded there too.
+ */
+export async function recordInServer<Output>(
+  change: Change,
+  run: (record: Recorder) => Promise<Output>,
+): Promise<Output> {
+  const line = lineOf(change)
+  const { audit } = change.folder
+  audit.put({ ...line, result: 'begun' })
+  function end(result: string): void {
+    try {
+      audit.put({ ...line, result })
+    } catch (error) {
+      reportFailure(change, error)
+    }
+  }
+  try {
+    const output = await run((tx, result = 'done') => tx.audit.put({ ...line, result }))
+    end('done')
+    return output
+  } catch (error) {
+    end(codeOf(error))
+    throw error
+  }
+}
+
+function lineOf({ folder, operation, caller }: Change): Omit<AuditLine, 'result'> {
+  const { actor, door, uid, address } = caller
+  const client = actor.credential?.facts.clientId ?? null
+  const user = actor.subject === client ? null : actor.subject
+  const id = randomBytes(12).toString('base64url')
+  return { id, at: folder.clock.now(), operation, door, uid, client, user, address }
+}
+
+async function recordFailure(change: Change, name: string, line: AuditLine): Promise<void> {
+  try {
+    using held = await change.folder.hosts.hold(name)
+    await held.host.database.write((tx) => tx.audit.put(line))
+  } catch (error) {
+    reportFailure(change, error)
+  }
+}
+
+function reportFailure({ operation }: Change, error: unknown): void {
+  serverLog.error('The result of an operation was not recorded', { operation, error })
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof SatchelError ? error.code : 'INTERNAL'
+}
