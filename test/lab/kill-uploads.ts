@@ -33,6 +33,8 @@ export interface Disaster {
   readonly options: StartOptions
   /** Its effect on the data folder while no server runs. */
   strike(): void
+  /** Whether a disk has forgotten bytes and names so far, without which the disaster shows nothing. */
+  hasForgotten(): boolean
   /** Whether acknowledged blobs may be gone, as if they had never come. */
   readonly losesRecords: boolean
 }
@@ -58,7 +60,9 @@ export async function killUploads(
   let executable = await startExecutable(folder.path, disaster?.options)
   const options = { ...disaster?.options, client: executable.client }
   try {
-    for (let round = 1; round <= rounds; round += 1) {
+    // A kill may strike between two names: then more rounds follow.
+    const isOver = (round: number) => disaster?.hasForgotten() !== false || round > 5 * rounds
+    for (let round = 1; round <= rounds || !isOver(round); round += 1) {
       const { token = '' } = await executable.as(`alice-${round}@example.com`)
       const uploads: Upload[] = []
       const uploaders = Array.from({ length: random.between(4, 24) }, (_, uploader) =>

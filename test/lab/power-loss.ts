@@ -110,6 +110,7 @@ export async function losePowerOfUploads(
         forgotten.bytes += bytes
         forgotten.names += names
       },
+      hasForgotten: () => forgotten.bytes > 0 && forgotten.names > 0,
     }
   })
   return { ...killed, forgotten }
