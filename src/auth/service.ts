@@ -48,7 +48,7 @@ export function createService({ clock, name, requireCreator, send }: ServicePart
     const otp = newOtp()
     const expires = clock.now() + OTP_LIMITS.life
     for (const [id, code] of codes) if (code.expires <= clock.now()) codes.delete(id)
-    if (codes.size >= REMEMBERED) throw tooMany(OTP_LIMITS.life)
+    if (codes.size >= MAX_CODES) throw tooMany(OTP_LIMITS.life)
     codes.set(otpId, { email, otp, expires, tries: OTP_LIMITS.tries })
     await send({
       kind: 'otp',
@@ -125,4 +125,4 @@ interface PendingCode {
   tries: number
 }
 
-const REMEMBERED = 10_000
+const MAX_CODES = 10_000

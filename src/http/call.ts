@@ -2,7 +2,7 @@ import type { ErrorCode, SatchelError } from '../domain/value/error'
 import { decodePercent } from '../domain/value/percent'
 import type { Quota } from '../limits/counter'
 import type { SocketOwner } from '../sync/socket'
-import type { Room } from './body/unsent'
+import type { AnswerReservation } from './body/unsent'
 
 /** One HTTP request while it is handled. */
 export interface Call {
@@ -38,7 +38,7 @@ export interface Call {
   /** True when Bun sends the answer from a file: its line in the access log waits for the end. */
   isFile: boolean
   /** The memory of the answer until its reader has accepted it. */
-  readonly room: Room
+  readonly room: AnswerReservation
   /** Headers that let a page of another origin read the answer, when such a page calls. */
   cors: Readonly<Record<string, string>> | undefined
   /** For the access log. */

@@ -5,7 +5,7 @@ import { isIPv4, isIPv6, networkOf, type Networks } from '../net/networks'
 import { pathStart, queryOf, readAddress, type Segments } from './address'
 import { errorAnswer, publicError } from './answer'
 import { READER_DISCONNECTED, SERVER_FAILED } from './body/json-stream'
-import type { Room } from './body/unsent'
+import type { AnswerReservation } from './body/unsent'
 import { type Call, enterCall, segment } from './call'
 import type { HttpContext } from './context'
 import { corsHeaders, isPreflight, preflightAnswer } from './cors'
@@ -132,7 +132,7 @@ class RequestCall implements Call {
   readonly #server: Server<SocketOwner>
   readonly #http: HttpContext
   #address: string | undefined = undefined
-  #room: Room | undefined = undefined
+  #room: AnswerReservation | undefined = undefined
 
   constructor(
     readonly id: string,
@@ -172,7 +172,7 @@ class RequestCall implements Call {
     this.#server.timeout(this.sent, seconds)
   }
 
-  get room(): Room {
+  get room(): AnswerReservation {
     return (this.#room ??= this.#http.unsent.open({
       caller: () => this.caller,
       pending: () => this.#server.pendingRequests,
@@ -199,7 +199,7 @@ class RequestCall implements Call {
       }
       // The event of a reader who has disconnected may come a little later.
       isForgotten = find() === null
-      pause = isForgotten ? PAUSE_AFTER : Math.min(LONGEST_PAUSE, pause * 2)
+      pause = isForgotten ? FIRST_PAUSE_MS : Math.min(MAX_PAUSE_MS, pause * 2)
       timer = setTimeout(look, pause)
     }
 
@@ -219,8 +219,8 @@ class RequestCall implements Call {
 
 const SWITCHING_PROTOCOLS = 101
 /** The longest pause between two looks at whether a file was sent, ms. */
-const LONGEST_PAUSE = 200
-const PAUSE_AFTER = 20
+const MAX_PAUSE_MS = 200
+const FIRST_PAUSE_MS = 20
 
 /** As nginx logs a reader who left. The status that was sent says nothing about the rest. */
 const READER_LEFT = 499

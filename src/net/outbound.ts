@@ -57,7 +57,7 @@ export function createOutbound({
     const url = requireWebAddress(address)
     const stop = new AbortController()
     const late = Promise.withResolvers<never>()
-    const { timeout = TIMEOUT } = request
+    const { timeout = TIMEOUT_MS } = request
     const timer = setTimeout(() => late.reject(tooLate(url, timeout)), timeout)
     try {
       return await Promise.race([answer(url, request, stop.signal), late.promise])
@@ -73,7 +73,7 @@ export function createOutbound({
     const addresses = await findAddresses(url)
     for (const { address } of addresses) if (!isAllowed(address)) requirePublic(url, address)
     const incoming = await send(url, request, addresses, signal)
-    return await receive(url, incoming, request.longest ?? LONGEST_ANSWER)
+    return await receive(url, incoming, request.longest ?? MAX_ANSWER_BYTES)
   }
 
   async function findAddresses({ hostname }: URL): Promise<readonly LookupAddress[]> {
@@ -83,8 +83,8 @@ export function createOutbound({
   }
 }
 
-const TIMEOUT = 10_000
-const LONGEST_ANSWER = 1024 * 1024
+const TIMEOUT_MS = 10_000
+const MAX_ANSWER_BYTES = 1024 * 1024
 
 function requireWebAddress(address: string | URL): URL {
   const url = URL.parse(String(address))

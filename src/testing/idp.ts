@@ -24,7 +24,7 @@ const PEOPLE: readonly IdpPerson[] = ['Alice', 'Bob'].map((name) => ({
 }))
 
 /** How long a provider takes that is slow, ms. */
-export const SLOW = 3 * SECOND
+export const SLOW_ANSWER_MS = 3 * SECOND
 
 interface Grant {
   readonly person: IdpPerson
@@ -85,7 +85,7 @@ export function createIdp(issuer: string, callbacks: string, clock: Clock): Idp 
     if (grant === undefined || !proves(grant, form)) return refusal(400, 'invalid_grant')
     const { person } = grant
     if (person.failure === 'down') return refusal(503, 'temporarily_unavailable')
-    if (person.failure === 'slow') await Bun.sleep(SLOW)
+    if (person.failure === 'slow') await Bun.sleep(SLOW_ANSWER_MS)
     const token = newSecret()
     peopleByToken.set(token, person)
     return json({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { IDP_FAILURES } from '../../src/host/test-mode'
 import { testRoutes } from '../../src/control/testing'
-import { SLOW } from '../../src/testing/idp'
+import { SLOW_ANSWER_MS } from '../../src/testing/idp'
 import { share } from '../setup'
 import { setupTestMode } from './setup'
 
@@ -95,7 +95,7 @@ describe('a person whose failure is', () => {
   test('slow is logged in, only later', async () => {
     const order: string[] = []
     // Of two timers in one process the shorter one ends first, however busy the machine is.
-    const pause = Bun.sleep(SLOW - 1_500).then(() => order.push('pause'))
+    const pause = Bun.sleep(SLOW_ANSWER_MS - 1_500).then(() => order.push('pause'))
     const slow = await server().login('slow@example.com')
     order.push('slow')
     await pause

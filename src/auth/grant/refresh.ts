@@ -71,7 +71,9 @@ export function refresh({ database, clock, signatureClock, issuer, limits }: Gra
       if (!isDue) return false
       // A signature of the fastest accepted clock can be replayed until twice the skew.
       const uses = tx.prune('refreshUses', signedBy - 2 * skew, MOST_PRUNED)
-      return uses < MOST_PRUNED && tx.prune('refreshTokens', now - IDLE, MOST_PRUNED) < MOST_PRUNED
+      return (
+        uses < MOST_PRUNED && tx.prune('refreshTokens', now - IDLE_MS, MOST_PRUNED) < MOST_PRUNED
+      )
     })
     if (isPruned) pruned = now
     return issuer.renew(token, record, user, scopes)
@@ -89,7 +91,7 @@ function createRecentAnswers(clock: Clock): RecentAnswers {
     once(name, make) {
       const now = clock.now()
       for (const [old, { at }] of answers) {
-        if (now - at <= REPEATABLE) break
+        if (now - at <= REPEATABLE_MS) break
         answers.delete(old)
       }
       const known = answers.get(name)
@@ -113,9 +115,9 @@ interface Proof {
 }
 
 /** How long the same request gets the same answer (design.md §4). */
-const REPEATABLE = 10 * SECOND
+const REPEATABLE_MS = 10 * SECOND
 /** A refresh token ends after this time without use. */
-const IDLE = 180 * DAY
+const IDLE_MS = 180 * DAY
 const PRUNE_EVERY = DAY / 24
 
 function requireProof(parameters: Parameters): Proof {
@@ -143,7 +145,7 @@ function requireFresh({ timeStamp }: Proof, now: number, skew: number): void {
 }
 
 function requireUsed(record: RefreshToken, now: number): void {
-  if (record.lastUsed + IDLE < now) throw refusal()
+  if (record.lastUsed + IDLE_MS < now) throw refusal()
 }
 
 function requireSignature({ token, timeStamp, algorithm, signature }: Proof, record: RefreshToken) {

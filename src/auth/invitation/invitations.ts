@@ -175,7 +175,7 @@ export function sendInvitation(
   const page = describeOrigin(tx, origin ?? findOnlyPage(tx), database.name)
   const secret = newSecret()
   mailer.post(tx, compose(facts, page, `${address}/invitation?token=${secret}`))
-  tx.prune('invitations', now - LIFE, MOST_PRUNED)
+  tx.prune('invitations', now - LIFE_MS, MOST_PRUNED)
   tx.invitations.put({
     id: hashSecret(secret),
     member,
@@ -185,14 +185,14 @@ export function sendInvitation(
     origin: page.origin === '' ? null : page.origin,
     originName: page.originName,
     sent: now,
-    expires: now + LIFE,
+    expires: now + LIFE_MS,
   })
 }
 
 /** How long a link is valid, ms. */
-const LIFE = 30 * DAY
+const LIFE_MS = 30 * DAY
 /** How long a mail server may be down, ms. */
-const PATIENCE = 3 * DAY
+const MAIL_LIFE_MS = 3 * DAY
 
 function compose(
   { email, name, realmName, inviter, now }: InvitationFacts,
@@ -202,7 +202,7 @@ function compose(
   const address = shownName(inviter.email)
   const inviterName = shownName(inviter.name) || address || originName
   const inviterEmail = address === inviterName ? '' : address
-  const days = LIFE / DAY
+  const days = LIFE_MS / DAY
   return {
     kind: 'invite',
     to: email,
@@ -217,7 +217,7 @@ function compose(
       link,
       days,
     },
-    expires: now + PATIENCE,
+    expires: now + MAIL_LIFE_MS,
   }
 }
 

@@ -80,7 +80,7 @@ export function createVerifier(
     if (found.expires > now + longestLife) {
       throw invalid('The access token was issued in the future: log in again')
     }
-    if (verified.size >= REMEMBERED) forgetOldest(verified)
+    if (verified.size >= MAX_VERIFIED_TOKENS) forgetOldest(verified)
     verified.set(token, found)
     return actorOf(found, now)
   }
@@ -104,7 +104,7 @@ const MAX_LENGTH = 16_384
 const HEADER_NAMES = new Set(['alg', 'typ', 'kid'])
 
 /** How many verified tokens are remembered. */
-const REMEMBERED = 10_000
+const MAX_VERIFIED_TOKENS = 10_000
 
 /** The facts that a valid signature confirms. */
 interface Verified {

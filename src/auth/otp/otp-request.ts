@@ -142,14 +142,14 @@ function findNotice(tx: ReadTx, { state, scopes }: Code, name: LoginName, now: n
  * length at which the login dialog of the clients submits a code by itself.
  */
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-const LENGTH = 8
+const CODE_LENGTH = 8
 
 /** The bits that an attacker has to guess. */
-export const OTP_BITS = LENGTH * Math.log2(DIGITS.length)
+export const OTP_BITS = CODE_LENGTH * Math.log2(DIGITS.length)
 
 /** A new one-time code from the generator for keys (promise 21). */
 export function newOtp(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(LENGTH))
+  const bytes = crypto.getRandomValues(new Uint8Array(CODE_LENGTH))
   // 256 is a multiple of 32: every digit is as likely as every other.
   return Array.from(bytes, (byte) => DIGITS[byte % DIGITS.length]).join('')
 }

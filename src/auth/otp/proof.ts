@@ -25,10 +25,10 @@ export function createProofs(clock: Clock, scope: string): Proofs {
   return {
     issue(email) {
       const accessToken = newSecret()
-      const expires = clock.now() + LIFE
+      const expires = clock.now() + LIFE_MS
       // The oldest ones come first, and expire first.
       for (const [token, proof] of proofs) {
-        if (proof.expires > clock.now() && proofs.size < REMEMBERED) break
+        if (proof.expires > clock.now() && proofs.size < MAX_PROOFS) break
         proofs.delete(token)
       }
       proofs.set(accessToken, { email, expires })
@@ -41,7 +41,7 @@ export function createProofs(clock: Clock, scope: string): Proofs {
         userId: email,
         access_token: accessToken,
         token_type: 'Bearer',
-        expires_in: LIFE / SECOND,
+        expires_in: LIFE_MS / SECOND,
         scope,
       }
     },
@@ -71,5 +71,5 @@ interface Proof {
   readonly expires: number
 }
 
-const LIFE = 10 * MINUTE
-const REMEMBERED = 10_000
+const LIFE_MS = 10 * MINUTE
+const MAX_PROOFS = 10_000

@@ -3,7 +3,7 @@ import type { Database } from '../../domain/store/store'
 
 /**
  * Remembers who logged in and writes `lastLogin` in the background: a token costs no write of its
- * own (design.md §7). A crash loses at most the last `DELAY`. `clock` is that of the machine, which may jump.
+ * own (design.md §7). A crash loses at most the last `DELAY_MS`. `clock` is that of the machine, which may jump.
  */
 export interface LoginLog extends AsyncDisposable {
   /** `at` in ms since the epoch. */
@@ -47,7 +47,7 @@ export function createLoginLog(database: Database, clock: Clock): LoginLog {
     note(userId, at) {
       pending.set(userId, at)
       if (pending.size >= BATCH) void flush()
-      else timer ??= setTimeout(() => void flush(), DELAY).unref()
+      else timer ??= setTimeout(() => void flush(), DELAY_MS).unref()
     },
     flush,
     [Symbol.asyncDispose]: flush,
@@ -55,5 +55,5 @@ export function createLoginLog(database: Database, clock: Clock): LoginLog {
 }
 
 /** ms. The timer keeps no process alive: closing writes what is pending. */
-const DELAY = 5000
+const DELAY_MS = 5000
 const BATCH = 500

@@ -89,7 +89,7 @@ export function createWebhook({ database, clock, vault, call, ...parts }: Webhoo
       'content-type': 'application/json',
       accept: 'application/json',
     }
-    const request = { method: 'POST', headers, body, timeout, longest: LONGEST_ANSWER }
+    const request = { method: 'POST', headers, body, timeout, longest: MAX_ANSWER_BYTES }
     const response = await call(url, request).catch(unreachable)
     const { host } = new URL(url)
     if (!response.ok) {
@@ -144,7 +144,7 @@ const UNDECIDED =
   'Your registration could not be checked: try again in a moment, or tell the administrator of this application'
 const LIMITS: WebhookLimits = { total: 9_000, attempt: 5_000, pauses: [250, 1_000] }
 /** Twice the largest data of a user. */
-const LONGEST_ANSWER = 128 * 1024
+const MAX_ANSWER_BYTES = 128 * 1024
 const ANSWER = { depth: 64, values: 20_000 }
 
 function messageAbout({ id, email }: Person): WebhookMessage {

@@ -10,7 +10,7 @@ import {
   refuseForeignLink,
   syncPath,
 } from '../../disk'
-import type { Arrival, BlobContent, BlobStore, Room } from '../../domain/store/blob-store'
+import type { Arrival, BlobContent, BlobStore, SizeLimit } from '../../domain/store/blob-store'
 import { SatchelError } from '../../domain/value/error'
 import { readContent, writeContent } from './content-file'
 import { createFileLocks } from './file-locks'
@@ -55,7 +55,7 @@ export function createDiskBlobs(
     return prepared
   }
 
-  async function receive(bytes: AsyncIterable<Uint8Array>, room: Room): Promise<Arrival> {
+  async function receive(bytes: AsyncIterable<Uint8Array>, room: SizeLimit): Promise<Arrival> {
     if (isClosed) throw closing()
     const source = bytes[Symbol.asyncIterator]()
     const over = Promise.withResolvers<void>()

@@ -6,7 +6,7 @@ import type { Database, ReadTx, WriteTx } from '../store/store'
 import { findSharedBlob } from '../access/blob'
 import { formatRef, requireBlobId } from '../value/blob'
 import { type BlobLimits, findBlobLimits } from './limits'
-import type { Room } from '../store/blob-store'
+import type { SizeLimit } from '../store/blob-store'
 import type { Blob, StoredBlob } from '../store/blobs'
 
 /** A completed upload, its bytes already in the blob store. */
@@ -44,7 +44,7 @@ export function roomForBlob(
   id: string,
   server: BlobLimits,
   now: number,
-): Promise<Room & { readonly quotas: readonly Quota[] }> {
+): Promise<SizeLimit & { readonly quotas: readonly Quota[] }> {
   requireBlobId(id)
   return database.read((tx) => {
     requireWriter(tx, actor, now)
@@ -146,9 +146,10 @@ function roomsFor(
   id: string,
   uploader: RealmRef | null,
   limits: BlobLimits,
-): Room[] {
+): SizeLimit[] {
   const { blob } = limits
-  const rooms: Room[] = known === undefined ? [{ bytes: blob, refuse: () => tooLarge(blob) }] : []
+  const rooms: SizeLimit[] =
+    known === undefined ? [{ bytes: blob, refuse: () => tooLarge(blob) }] : []
   for (const { whose, left, most } of quotasOf(tx, actor, uploader, limits)) {
     const isCounted =
       whose === 'database'

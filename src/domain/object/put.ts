@@ -4,7 +4,7 @@ import { authorizePut, needsReadableRefs } from './authorize'
 import type { ObjectPut } from '../store/objects'
 import type { Draft } from './draft'
 import { place } from './placement'
-import { entriesIn, putOf, type Room, type RowChange, writeRows } from './write'
+import { entriesIn, putOf, type EntryBudget, type RowChange, writeRows } from './write'
 import { type Placement, type Writing, rulesOf } from './writing'
 
 /** How much one step of a unit puts, at least one object: a few milliseconds. */
@@ -64,7 +64,7 @@ function takeSome(drafts: readonly Draft[], from: number): readonly Draft[] {
  * Inserts drafts as new objects without looking for those that they would replace, because most are new: up to one
  * that needs a look. Returns their texts.
  */
-function insertFirst(writing: Writing, drafts: readonly Draft[], room: Room): string[] {
+function insertFirst(writing: Writing, drafts: readonly Draft[], room: EntryBudget): string[] {
   const { tx, table, now } = writing
   const texts: string[] = []
   while (texts.length < drafts.length && room.entries > 0) {
@@ -113,7 +113,7 @@ function mayInsert(writing: Writing, placement: Placement): boolean {
 }
 
 /** Looks objects up and replaces or inserts them. Returns the texts of those that the step has room for. */
-function replaceSome(writing: Writing, drafts: readonly Draft[], room: Room): string[] {
+function replaceSome(writing: Writing, drafts: readonly Draft[], room: EntryBudget): string[] {
   const { tx, table, offload } = writing
   const keys: string[] = []
   for (const { key } of drafts) if (key !== undefined) keys.push(key)

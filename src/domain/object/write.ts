@@ -15,7 +15,7 @@ export interface RowChange {
 }
 
 /** How many index entries rows may still add and remove: no row is begun where none is left. */
-export interface Room {
+export interface EntryBudget {
   entries: number
 }
 
@@ -29,7 +29,7 @@ export interface Room {
 export function writeRows(
   writing: Writing,
   changes: Iterable<RowChange>,
-  room: Room = { entries: Infinity },
+  room: EntryBudget = { entries: Infinity },
 ): string[] {
   const rules = rulesOf(writing.rulesByTable, writing.table)
   return rules === undefined
@@ -37,7 +37,7 @@ export function writeRows(
     : writeByRules(writing, rules, changes)
 }
 
-function writePlain(writing: Writing, changes: Iterable<RowChange>, room: Room): string[] {
+function writePlain(writing: Writing, changes: Iterable<RowChange>, room: EntryBudget): string[] {
   const texts: string[] = []
   const puts: ObjectPut[] = []
   const removals: ObjectRemoval[] = []

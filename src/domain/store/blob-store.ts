@@ -13,7 +13,7 @@ export interface BlobStore extends AsyncDisposable {
    * of `bytes` themselves, `STORAGE_FULL`, `STORAGE_FAILED`, `READ_ONLY`, or `BUSY` when the store
    * is closing; then nothing is left behind.
    */
-  receive(bytes: AsyncIterable<Uint8Array>, room: Room): Promise<Arrival>
+  receive(bytes: AsyncIterable<Uint8Array>, room: SizeLimit): Promise<Arrival>
   /** Opens a file. Throws `BLOB_DAMAGED` when it is missing or not `size` bytes long. */
   open(file: string, size: number): Promise<BlobContent>
   /**
@@ -61,7 +61,7 @@ export interface BlobContent {
 }
 
 /** How long an upload may get. */
-export interface Room {
+export interface SizeLimit {
   /** In bytes. */
   readonly bytes: number
   /** The error for an upload that is longer. */

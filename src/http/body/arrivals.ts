@@ -14,21 +14,21 @@ import { type ChunkSource, tooSlow, type UploadTimeout, withTimeout } from './ch
 const MIB = 1024 * 1024
 
 /** A body is written to a file while it arrives when more of it than this would be in memory, in bytes. */
-const SHARE = MIB
-/** `SHARE` while memory is short. */
-const SMALL_SHARE = 64 * 1024
+const BYTES_IN_MEMORY = MIB
+/** `BYTES_IN_MEMORY` while memory is short. */
+const BYTES_IN_SHORT_MEMORY = 64 * 1024
 /** The bytes of all bodies in memory, before they are parsed. From the first figure on memory is short. */
-const SHORT = 32 * MIB
-const MEMORY = 48 * MIB
+const SHORT_FROM_BYTES = 32 * MIB
+const MEMORY_BYTES = 48 * MIB
 /** The files of all bodies and of those of one caller, in bytes. A single file may be larger. */
-const FILES = 1024 * MIB
-const FILES_OF_CALLER = 64 * MIB
+const FILE_BYTES = 1024 * MIB
+const FILE_BYTES_OF_CALLER = 64 * MIB
 /** A body may be cut in favour of others when it began this many ms ago … */
-const OLD = 5_000
+const CUT_AFTER_MS = 5_000
 /** … and has arrived more slowly than this, bytes per second. */
-const SLOW = 64 * 1024
+const MIN_BYTES_PER_SECOND = 64 * 1024
 /** How much of a file is read at once, in bytes. */
-const PIECE = MIB
+const READ_BYTES = MIB
 
 /** The memory and the files of all bodies from their first chunk until they are parsed. */
 export interface Arrivals {
@@ -80,19 +80,19 @@ export interface ArrivalOptions {
 }
 
 export function createArrivals({
-  oldAfter = OLD,
+  oldAfter = CUT_AFTER_MS,
   ledger = createLedger(),
   name: group = 'bodies',
 }: ArrivalOptions = {}): Arrivals {
   const claims = new Set<Claim>()
   const memory = ledger.open(`${group} that arrive`, {
-    most: MEMORY,
+    most: MEMORY_BYTES,
     victims: slowest,
     refuse: tooMany,
   })
   const files = ledger.open(`files of ${group}`, {
-    most: FILES,
-    mostOfOwner: FILES_OF_CALLER,
+    most: FILE_BYTES,
+    mostOfOwner: FILE_BYTES_OF_CALLER,
     isFreeAlone: true,
     victims: slowest,
     refuse: tooMany,
@@ -105,7 +105,7 @@ export function createArrivals({
     return [...claims]
       .filter(({ isArriving, begun }) => isArriving && now - begun >= oldAfter)
       .filter((other) => other.memory !== reservation && other.file !== reservation)
-      .filter((other) => rateOf(other) < SLOW)
+      .filter((other) => rateOf(other) < MIN_BYTES_PER_SECOND)
       .toSorted((one, other) => rateOf(one) - rateOf(other))
       .map((other) => ({ owner: other.memory.owner, cut: () => other.cut() }))
   }
@@ -143,7 +143,7 @@ export function createArrivals({
       await using stack = new AsyncDisposableStack()
       claims.add(claim)
       stack.defer(() => release(claim))
-      const gathered = stack.use(gather(SHARE))
+      const gathered = stack.use(gather(BYTES_IN_MEMORY))
       let file: ScratchWriter | undefined
 
       /** Writes what is in memory to the file. */
@@ -157,10 +157,10 @@ export function createArrivals({
 
       async function take(chunk: Uint8Array): Promise<void> {
         const others = memory.reserved - claim.memory.bytes
-        const share = others > SHORT ? SMALL_SHARE : SHARE
+        const share = others > SHORT_FROM_BYTES ? BYTES_IN_SHORT_MEMORY : BYTES_IN_MEMORY
         if (gathered.length + chunk.length > share) {
           const writer = await empty()
-          if (chunk.length >= SMALL_SHARE) {
+          if (chunk.length >= BYTES_IN_SHORT_MEMORY) {
             add(files, claim, 'file', chunk.length)
             await writer.write(chunk)
             return freeChunk(chunk)
@@ -208,16 +208,17 @@ async function* all({ read }: ChunkSource): AsyncGenerator<Uint8Array> {
 }
 
 /** The pieces that a reader gets, in bytes: it parses one in a few ms. */
-const SMALL_PIECE = 64 * 1024
+const SMALL_READ_BYTES = 64 * 1024
 
 export async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += SMALL_PIECE) yield bytes.subarray(at, at + SMALL_PIECE)
+  for (let at = 0; at < bytes.length; at += SMALL_READ_BYTES)
+    yield bytes.subarray(at, at + SMALL_READ_BYTES)
 }
 
 async function* piecesOfFile(scratch: Scratch, name: string): AsyncGenerator<Uint8Array> {
   using file = await scratch.open(name)
-  for (let at = 0; at < file.size; at += SMALL_PIECE) {
-    const piece = file.read(at, SMALL_PIECE)
+  for (let at = 0; at < file.size; at += SMALL_READ_BYTES) {
+    const piece = file.read(at, SMALL_READ_BYTES)
     yield piece
     free(piece)
   }
@@ -226,8 +227,8 @@ async function* piecesOfFile(scratch: Scratch, name: string): AsyncGenerator<Uin
 async function readAll(scratch: Scratch, name: string): Promise<Uint8Array> {
   using file = await scratch.open(name)
   const bytes = Buffer.allocUnsafeSlow(file.size)
-  for (let at = 0; at < file.size; at += PIECE) {
-    bytes.set(file.read(at, PIECE), at)
+  for (let at = 0; at < file.size; at += READ_BYTES) {
+    bytes.set(file.read(at, READ_BYTES), at)
     await nextTurn()
   }
   return bytes

@@ -14,21 +14,21 @@ export interface BodyLimits extends JsonLimits {
 }
 
 /** JSON above this size is parsed in turn, and so is smaller JSON of so many values that it takes as much. */
-const LARGE = 1024 * 1024
+const LARGE_BYTES = 1024 * 1024
 /** The approximate memory of one parsed JSON value, besides its text. */
 const BYTES_PER_VALUE = 64
 /** The text of a large body is in memory about so often: in its values, as stored, and as answered. */
-const COPIES = 3
+const COPIES_OF_TEXT = 3
 /** The memory of large bodies that are parsed, of all callers: others wait until one is done. */
-const PARSED = 96 * 1024 * 1024
+const PARSED_BYTES = 96 * 1024 * 1024
 /** Smaller bodies are read in one piece: reading them by chunk would cost a third of the time of a write. */
-const SMALL = 64 * 1024
+const SMALL_BODY_BYTES = 64 * 1024
 /** The small bodies of all callers that are worked on, in bytes. */
-const SMALL_ONES = 32 * 1024 * 1024
+const SMALL_BODIES_BYTES = 32 * 1024 * 1024
 /** Garbage is collected after this many bytes of large bodies were parsed. */
-const COLLECT_AFTER_PARSED = 32 * 1024 * 1024
+const COLLECT_AFTER_PARSED_BYTES = 32 * 1024 * 1024
 /** JSON of at most so many bytes is parsed at once: it takes about ten milliseconds at the worst. */
-const AT_ONCE = 512 * 1024
+const PARSED_AT_ONCE_BYTES = 512 * 1024
 
 /** Reads request bodies within the limits of a request and the memory budgets of the server. */
 export interface Bodies {
@@ -98,9 +98,9 @@ export function createBodies(
   }: BodyOptions = {},
 ): Bodies {
   const arrivals = createArrivals({ ledger, name })
-  const small = ledger.open(`small ${name}`, { most: SMALL_ONES, refuse: tooMany })
+  const small = ledger.open(`small ${name}`, { most: SMALL_BODIES_BYTES, refuse: tooMany })
   const parsed = ledger.open(`parsed ${name}`, {
-    most: PARSED,
+    most: PARSED_BYTES,
     isFreeAlone: true,
     refuse: tooMany,
   })
@@ -142,7 +142,8 @@ export function createBodies(
     task: JsonTask<T, V>,
   ): Promise<T> {
     await using arrival = await arrivals.receive({ chunks, scratch, caller, timeout })
-    if (arrival.size <= AT_ONCE) return await withJson(sent, await arrival.take(), task)
+    if (arrival.size <= PARSED_AT_ONCE_BYTES)
+      return await withJson(sent, await arrival.take(), task)
     const { reader, work } = task
     if (reader === undefined) {
       return await inTurn(sent, async () => parseLarge<V>(await takeFrom(arrival)), work)
@@ -187,7 +188,7 @@ export function createBodies(
   /** `hasReader`: JSON that is too deep, or has too many values, is left to a reader. */
   function isLight(bytes: Uint8Array, hasReader: boolean): boolean {
     try {
-      return bytes.length + BYTES_PER_VALUE * scanJson(bytes, limits) <= LARGE
+      return bytes.length + BYTES_PER_VALUE * scanJson(bytes, limits) <= LARGE_BYTES
     } catch (error) {
       if (hasReader) return false
       throw error
@@ -217,7 +218,10 @@ export function createBodies(
     try {
       const json = await scanInSlices(bytes, limits)
       const reservation = { owner: '', bytes: 0 }
-      await parsed.reserveInTurn(reservation, COPIES * length + BYTES_PER_VALUE * json.values)
+      await parsed.reserveInTurn(
+        reservation,
+        COPIES_OF_TEXT * length + BYTES_PER_VALUE * json.values,
+      )
       try {
         return { value: (await json.parse()) as V, length, reservation }
       } catch (error) {
@@ -237,7 +241,7 @@ export function createBodies(
   ): Promise<LargeBody<V>> {
     const reservation = { owner: '', bytes: 0 }
     const grow = (more: number) => parsed.reserveInTurn(reservation, reservation.bytes + more)
-    await grow(COPIES * length)
+    await grow(COPIES_OF_TEXT * length)
     try {
       const value = await reader.large(collecting(whileAwaited(request, pieces)), (values) =>
         grow(BYTES_PER_VALUE * values),
@@ -255,7 +259,7 @@ export function createBodies(
     for await (const piece of pieces) {
       read += piece.length
       yield piece
-      if (read < COLLECT_AFTER_PARSED) continue
+      if (read < COLLECT_AFTER_PARSED_BYTES) continue
       read = 0
       collectGarbage(false)
     }
@@ -282,7 +286,7 @@ export function createBodies(
    */
   async function collect(weight: number): Promise<void> {
     parsedBytes += weight
-    if (parsedBytes < COLLECT_AFTER_PARSED) return
+    if (parsedBytes < COLLECT_AFTER_PARSED_BYTES) return
     parsedBytes = 0
     await nextTurn()
     const isNeeded = parsing > 0 || parsed.reserved > weight
@@ -298,7 +302,7 @@ export function createBodies(
         requireJson(sent)
         const length = declaredLength(sent)
         if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes, advice)
-        return length !== undefined && length <= SMALL
+        return length !== undefined && length <= SMALL_BODY_BYTES
           ? withSmall(sent, length, withJson, task)
           : withArrival(call, source.scratch, chunksOfAtMost(sent, length, maxBytes), task)
       } catch (error) {

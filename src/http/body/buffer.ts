@@ -1,5 +1,5 @@
 /** Smaller buffers are left to the garbage collector. */
-const TINY = 4096
+const TINY_BYTES = 4096
 const NONE = new Uint8Array(0)
 
 /** Bytes that are put together from chunks of any size. Disposing frees them, unless they were taken. */
@@ -66,7 +66,7 @@ export function freeChunk(chunk: Uint8Array): void {
 
 /** True when no other view shares the buffer, or the view is too small to free. */
 function isSoleView(bytes: Uint8Array): boolean {
-  return bytes.length <= TINY || bytes.length === bytes.buffer.byteLength
+  return bytes.length <= TINY_BYTES || bytes.length === bytes.buffer.byteLength
 }
 
 /**
@@ -74,5 +74,5 @@ function isSoleView(bytes: Uint8Array): boolean {
  * collector would wait until buffers take hundreds of megabytes.
  */
 export function free(bytes: Uint8Array): void {
-  if (bytes.length > TINY && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0)
+  if (bytes.length > TINY_BYTES && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0)
 }

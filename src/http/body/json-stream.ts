@@ -44,7 +44,7 @@ function partsOf(
 }
 
 /** The memory that the unsent parts of a stream are charged to (`Unsent`). */
-export interface StreamRoom {
+export interface StreamReservation {
   /**
    * Reserves this many bytes in total, fewer or more than before. Cuts answers that no reader accepts when
    * there is too little memory; throws `BUSY` when that does not suffice.
@@ -67,12 +67,12 @@ export interface StreamOptions {
   readonly failed: (error: unknown) => void
   /** The stream ends when the reader accepts nothing for this long, ms (design.md §3 Lists). */
   readonly stall?: number
-  readonly room?: StreamRoom
+  readonly room?: StreamReservation
   /** A list without a value for this long sends a line break, ms. */
   readonly partEvery?: number
 }
 
-const STALL = 30_000
+const STALL_MS = 30_000
 
 /**
  * A stream of the non-empty parts that `nextPart` gives, until it gives undefined. A part that takes
@@ -82,7 +82,7 @@ const STALL = 30_000
  */
 export function pacedStream(
   nextPart: (isOver: () => boolean) => Uint8Array | undefined | Promise<Uint8Array | undefined>,
-  { failed, stall = STALL, room }: StreamOptions,
+  { failed, stall = STALL_MS, room }: StreamOptions,
 ): ReadableStream<Uint8Array> {
   let isOver = false
   let offered = 0

@@ -1,34 +1,34 @@
 import { SatchelError } from '../../domain/value/error'
 import { createLedger, type Reservation, type Victim } from '../../limits/ledger'
-import { pacedStream, type StreamRoom } from './json-stream'
+import { pacedStream, type StreamReservation } from './json-stream'
 
 const MIB = 1024 * 1024
 
 /** Answers that wait for their readers, of all callers and of one, in bytes (design.md §6 fairness). */
-const BUDGET = 88 * MIB
-const BUDGET_OF_CALLER = 64 * MIB
+const BUDGET_BYTES = 88 * MIB
+const BUDGET_BYTES_OF_CALLER = 64 * MIB
 /** Answers up to this size are sent as they are: the network accepts most of them at once. */
 export const UNCOUNTED = 16 * 1024
-const MEDIUM = 256 * 1024
+const MEDIUM_BYTES = 256 * 1024
 /** Answers of medium size are counted when so many requests are pending that they could exceed this. */
-const BUDGET_OF_MEDIUM = 32 * MIB
+const BUDGET_BYTES_OF_MEDIUM = 32 * MIB
 /** Garbage is collected after this many characters of large answers: the collector underestimates strings. */
-const COLLECT_AFTER = 24 * MIB
+const COLLECT_AFTER_CHARACTERS = 24 * MIB
 /** An answer may be cut in favour of others after this many ms in which its reader accepted nothing … */
 const STALLED_MS = 5_000
 /** … or when it is older than this, ms, and was accepted more slowly than this, bytes per second. */
-const OLD = 30_000
-const SLOW = 64 * 1024
+const CUT_AFTER_MS = 30_000
+const MIN_BYTES_PER_SECOND = 64 * 1024
 
 /** The memory of all answers that their readers have not accepted yet. */
 export interface Unsent {
   /** The memory of one answer, which is none at first. */
-  open(owner: RoomOwner): Room
+  open(owner: AnswerOwner): AnswerReservation
   /** The bytes that are reserved now. */
   readonly reserved: number
 }
 
-export interface RoomOwner {
+export interface AnswerOwner {
   /** The caller whose budget is charged. Asked only for answers that are counted. */
   readonly caller: () => string
   /** How many requests the server has not answered completely. */
@@ -38,7 +38,7 @@ export interface RoomOwner {
 }
 
 /** The memory of one answer from before it is read until its reader has accepted it. */
-export interface Room extends StreamRoom {
+export interface AnswerReservation extends StreamReservation {
   /** Reserves memory for an answer of about this many bytes, unless it is small. Throws as `resize`. */
   reserve(bytes: number): void
   /** The text as a body: a counted stream when it is large. Throws as `resize`, unless `isDone`. */
@@ -70,8 +70,8 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
   }
 
   const account = ledger.open<Answer>('unsent answers', {
-    most: BUDGET,
-    mostOfOwner: BUDGET_OF_CALLER,
+    most: BUDGET_BYTES,
+    mostOfOwner: BUDGET_BYTES_OF_CALLER,
     isFreeAlone: true,
     victims: stalled,
     refuse: tooMany,
@@ -79,17 +79,17 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
 
   function collect(length: number): void {
     characters += length
-    if (characters < COLLECT_AFTER) return
+    if (characters < COLLECT_AFTER_CHARACTERS) return
     characters = 0
     Bun.gc(true)
   }
 
-  function open({ caller, pending, ended }: RoomOwner): Room {
+  function open({ caller, pending, ended }: AnswerOwner): AnswerReservation {
     let answer: Answer | undefined
     const isSmall = (bytes: number) =>
-      bytes <= UNCOUNTED || (bytes <= MEDIUM && bytes * pending() <= BUDGET_OF_MEDIUM)
+      bytes <= UNCOUNTED || (bytes <= MEDIUM_BYTES && bytes * pending() <= BUDGET_BYTES_OF_MEDIUM)
 
-    const room: Room = {
+    const room: AnswerReservation = {
       resize(bytes) {
         answer ??= {
           owner: caller(),
@@ -159,14 +159,17 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
 }
 
 /** One part of a large text. */
-const PART = 256 * 1024
+const PART_BYTES = 256 * 1024
 
 /** Sends bytes whose memory is reserved. They are freed when the stream ends: the collector would wait. */
-function sendBytes(bytes: Buffer<ArrayBuffer>, room: Room): ReadableStream<Uint8Array> {
+function sendBytes(
+  bytes: Buffer<ArrayBuffer>,
+  room: AnswerReservation,
+): ReadableStream<Uint8Array> {
   let sent = 0
   const nextPart = () => {
     if (sent >= bytes.length) return undefined
-    const part = new Uint8Array(bytes.subarray(sent, sent + PART))
+    const part = new Uint8Array(bytes.subarray(sent, sent + PART_BYTES))
     sent += part.length
     return part
   }
@@ -185,7 +188,7 @@ function isStalled(
 ): boolean {
   if (now - acceptedAt >= stalledMs) return true
   const age = now - begun
-  return age >= OLD && acceptedBytes < (SLOW * age) / 1000
+  return age >= CUT_AFTER_MS && acceptedBytes < (MIN_BYTES_PER_SECOND * age) / 1000
 }
 
 function tooMany(): SatchelError {

@@ -16,7 +16,7 @@ import { createCollector, createRelief } from '../../sync/garbage'
 import type { Answering } from '../../sync/hub'
 import { answer } from '../answer'
 import { type Authorised, authorised } from '../caller'
-import { pacedStream, type StreamRoom } from '../body/json-stream'
+import { pacedStream, type StreamReservation } from '../body/json-stream'
 import { free } from '../body/buffer'
 import { type BodyLimits, createBodies, type JsonReader } from '../body/body'
 import type { Call } from '../call'
@@ -264,7 +264,7 @@ function bytesOf(
   }
 }
 
-function withRelease(room: StreamRoom, released: () => void): StreamRoom {
+function withRelease(room: StreamReservation, released: () => void): StreamReservation {
   return {
     resize: (bytes) => room.resize(bytes),
     handOver: (cut) => room.handOver(cut),
