@@ -22,8 +22,8 @@ export class UsageError extends Error {
 /** The settings of one process, frozen. */
 export interface Config extends Settings {
   /**
-   * A loopback address, no public address and no proxy (design.md §2), or test mode. A request with a forwarded
-   * header ends development mode, which the server notices.
+   * A loopback address, no public address and no proxy (design.md §2), unless the setting is false, or test mode. A
+   * request with a forwarded header ends development mode, which the server notices.
    */
   readonly development: boolean
 }
@@ -69,12 +69,13 @@ export function readConfig(sources: Sources = {}): Config {
 
 function isDevelopment(settings: Settings): boolean {
   if (settings.test) return true
+  if (!settings.development) return false
   return isLoopback(settings.host) && settings.publicUrl === null && settings.trustProxy === null
 }
 
 /** Test mode is for data that may be lost, on this machine or in a container (promises.md 43). */
 function requireTestSettings(settings: Settings): void {
-  const { test, testTokenFile, seed, memory, host, publicUrl, trustProxy } = settings
+  const { test, testTokenFile, seed, memory, host, publicUrl, trustProxy, development } = settings
   if (!test) {
     if (testTokenFile !== null) throw new UsageError('--test-token-file needs --test')
     if (seed !== null) {
@@ -85,6 +86,11 @@ function requireTestSettings(settings: Settings): void {
   if (!memory) {
     throw new UsageError(
       '--test needs --memory: a caller with the test token may replace all data, so none of a folder is used',
+    )
+  }
+  if (!development) {
+    throw new UsageError(
+      '--test cannot be combined with development set to false: a server for tests is for development',
     )
   }
   if (publicUrl !== null || trustProxy !== null) {

@@ -212,6 +212,13 @@ export const SETTINGS = {
   maxExpiresIn: rare(86_400, count, 'seconds', 'the longest lifetime of a token'),
   maxNotBefore: rare(86_400, count, 'seconds', 'how far in the future a token may begin'),
   maxClockSkew: rare(86_400, count, 'seconds', 'how far the clock of a client may be wrong'),
+  development: {
+    ...toggle(
+      'false: a server on loopback without a public address behaves as a public one: codes are not printed, rate limits apply, no person creates databases',
+    ),
+    fallback: true,
+    withoutFlag: true,
+  },
   // Not flags: everyone on the machine can read the command line of a process.
   secretKey: rare<Uint8Array | null>(null, secretKey, 'base64', 'seals signing keys; 32 bytes'),
   backupKey: rare<Uint8Array | null>(

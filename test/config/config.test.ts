@@ -238,9 +238,22 @@ test('is for development only on loopback, without a public address and without 
   expect(isDevelopment({ host: '::1' })).toBe(true)
   expect(isDevelopment({ host: '0.0.0.0' })).toBe(false)
   expect(isDevelopment({ publicUrl: 'https://data.example.com/' })).toBe(false)
+  expect(isDevelopment({ memory: true, test: true })).toBe(true)
   expect(
     readConfig({ environment, flags: { publicUrl: 'https://data.example.com/' } }).publicUrl,
   ).toBe('https://data.example.com')
+})
+
+test('is never for development where the setting says so, and refuses it for tests', () => {
+  const file = settingsFile('{"development": false}')
+  expect(readConfig({ environment, file }).development).toBe(false)
+  expect(readConfig({ environment: { SATCHEL_DEVELOPMENT: 'false' } }).development).toBe(false)
+  expect(() => readConfig({ environment, file, flags: { memory: true, test: true } })).toThrow(
+    '--test cannot be combined with development set to false',
+  )
+  expect(() => readConfig({ environment: { SATCHEL_DEVELOPMENT: 'no' } })).toThrow(
+    'SATCHEL_DEVELOPMENT must be true or false',
+  )
 })
 
 test('knows the addresses that only this machine can reach', () => {

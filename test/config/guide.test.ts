@@ -34,7 +34,8 @@ function defaultOf({ fallback, value }: Setting<unknown>): string {
   if (typeof fallback === 'number') {
     return value === 'number' ? `${fallback}` : `${fallback.toLocaleString('en')} ${value}`
   }
-  return typeof fallback === 'string' ? `\`${fallback}\`` : fallback === false ? 'off' : '–'
+  if (typeof fallback === 'boolean') return fallback ? 'on' : 'off'
+  return typeof fallback === 'string' ? `\`${fallback}\`` : '–'
 }
 
 test.each(ENTRIES.map(([name]) => name))('%s has a variable of the environment', (name) => {
