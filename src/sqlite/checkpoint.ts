@@ -27,6 +27,8 @@ export interface Checkpoints {
   consider(): Promise<void> | undefined
   /** Bytes in the log, and of these the ones that are not in the database file. */
   measure(): { readonly log: number; readonly unsaved: number }
+  /** Empties the log, between transactions, as soon as no reader holds it: rows in it were erased. */
+  wipe(): void
   /** Called when a reader is gone that may have stopped checkpoints: they catch up at once. */
   catchUp(): void
   close(): Promise<void>
@@ -66,6 +68,8 @@ export function createCheckpoints(
   let passAt = 0
   let restartAt = WAL_RESTART
   let retry: Timer | undefined
+  /** The log holds erased rows; a reader that stops its truncation is asked again later. */
+  let wiping: 'no' | 'wanted' | 'stopped' = 'no'
 
   function consider(): Promise<void> | undefined {
     const { log, unsaved } = measure()
@@ -73,7 +77,8 @@ export function createCheckpoints(
     if (pass === undefined) {
       if (unsaved > WORTH_COPYING && !hasFailed) {
         if (log >= passAt) begin(log, unsaved)
-      } else if (log > restartAt) restart(log)
+      } else if (wiping === 'wanted') truncate()
+      else if (log > restartAt) restart(log)
     }
     return log > WAL_HOLD && pass?.mayHoldUp === true ? pass.ended.promise : undefined
   }
@@ -102,6 +107,22 @@ export function createCheckpoints(
     } catch (error) {
       report(error)
     }
+  }
+
+  function truncate(): void {
+    wiping = 'stopped'
+    try {
+      const row = connection.prepare<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)').get()
+      if (row?.busy === 0) wiping = 'no'
+    } catch (error) {
+      report(error)
+    }
+    if (wiping === 'stopped') retryAfter(RETRY_AFTER_MS)
+  }
+
+  function retryAfter(ms: number): void {
+    clearTimeout(retry)
+    if (!isClosing) retry = setTimeout(catchUp, ms).unref()
   }
 
   function begin(log: number, unsaved: number): void {
@@ -133,14 +154,15 @@ export function createCheckpoints(
     pass = undefined
     passAt = wasStopped ? retryAt(log) : 0
     ended.resolve()
-    if (wasStopped && !isClosing) retry = setTimeout(catchUp, RETRY_AFTER_MS).unref()
+    if (wasStopped) retryAfter(RETRY_AFTER_MS)
     // Where nobody writes any more, nobody else makes the log small again.
-    else if (unsaved > WAL_HOLD) catchUp()
+    else if (unsaved > WAL_HOLD || wiping === 'wanted') catchUp()
   }
 
   function catchUp(): void {
     passAt = 0
     restartAt = WAL_RESTART
+    if (wiping === 'stopped') wiping = 'wanted'
     // The group under way considers it when it ends.
     if (!isClosing && !connection.db.inTransaction) void consider()
   }
@@ -148,6 +170,11 @@ export function createCheckpoints(
   return {
     consider,
     measure,
+    wipe() {
+      wiping = 'wanted'
+      // Maybe nobody writes any more.
+      retryAfter(0)
+    },
     catchUp,
     async close() {
       isClosing = true

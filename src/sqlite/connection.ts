@@ -67,6 +67,8 @@ function configureWriter(db: Database, durability: Durability): void {
   db.run('PRAGMA wal_autocheckpoint = 0')
   db.run(`PRAGMA journal_size_limit = ${WAL_KEPT}`)
   db.run('PRAGMA cache_size = -16000')
+  // Deleted rows are overwritten: erased means erased (promises.md 57).
+  db.run('PRAGMA secure_delete = ON')
 }
 
 /**

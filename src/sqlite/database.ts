@@ -137,6 +137,7 @@ function serveDatabase(
       pace.committed(performance.now() - sealed)
       snapshot.drop()
       publishGroup(committed, group)
+      if (group.flags.erased) checkpoints.wipe()
       commits.announce(group)
     },
     between() {

@@ -38,6 +38,7 @@ function finish({ connection, unit: { group } }: WriteContext, realm: RealmRef):
   connection.prepare("UPDATE realm_ids SET state = 'erased' WHERE number = ?").run(realm)
   noteSum(connection, 'realm_ids', realm)
   group.flags.realms = true
+  group.flags.erased = true
   group.erasing = undefined
 }
 

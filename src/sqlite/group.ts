@@ -67,6 +67,8 @@ export interface GroupFlags {
   tables: boolean
   /** A realm is being erased, or was. */
   realms: boolean
+  /** A user or the rest of a realm was erased: the log is not to keep their bytes. */
+  erased: boolean
   jobs: boolean
   mails: boolean
   /** True when a tombstone was written. */
@@ -79,6 +81,7 @@ export function beginGroup(committed: Committed): Group {
     flags: {
       tables: false,
       realms: false,
+      erased: false,
       jobs: false,
       mails: false,
       tombstones: false,

@@ -58,7 +58,10 @@ export function userWriter(context: WriteContext): UserWriter {
     noteLogin: (id, at, now) => noteLogin(context, id, at, now),
     remove(id) {
       const { changes } = context.connection.prepare('DELETE FROM users WHERE id = ?').run(id)
-      if (changes > 0) touch(context, id)
+      if (changes > 0) {
+        touch(context, id)
+        context.unit.group.flags.erased = true
+      }
       return changes > 0
     },
   }
