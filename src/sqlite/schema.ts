@@ -1,5 +1,6 @@
 import { blob, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { Scope } from '../domain/value/scope'
+import type { AuditLine } from '../domain/store/audit'
 import type { Code } from '../domain/store/credentials'
 import type { CriteriaOperation } from '../domain/store/sync'
 import type { UserType } from '../domain/store/users'
@@ -344,6 +345,19 @@ export const blobUsage = sqliteTable('blob_usage', {
   realm: integer().primaryKey(),
   bytes: integer().notNull(),
   blobs: integer().notNull(),
+})
+
+export const audit = sqliteTable('audit', {
+  seq: integer().primaryKey(),
+  id: text().notNull().unique(),
+  at: integer().notNull(),
+  operation: text().notNull(),
+  result: text().notNull(),
+  door: text().$type<AuditLine['door']>().notNull(),
+  uid: integer(),
+  client: text(),
+  user: text(),
+  address: text(),
 })
 
 /** Made by `prepare.ts`, before the first migration. */
