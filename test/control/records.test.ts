@@ -6,7 +6,9 @@ import { operator } from '../../src/control/caller'
 import { perform } from '../../src/control/perform'
 import { ANONYMOUS, SERVER } from '../../src/domain/access/actor'
 import type { DataFolder } from '../../src/host/data-folder'
+import { AUDIT_KEPT_MS } from '../../src/domain/store/audit'
 import { codeOf } from '../auth/setup'
+import { auditLine } from '../contract/audit'
 import { setupDataFolder } from './setup'
 
 /** Every change of a database, in an order in which each can be made, with its upload. */
@@ -166,4 +168,25 @@ test('no change of a database is missing above', () => {
   })
   const known = [...CHANGES.map(([name]) => name), ...LEFT_OUT]
   expect(changes.filter((name) => !known.includes(name))).toEqual([])
+})
+
+test('the file of the server keeps its lines for a year', async () => {
+  await using folder = await setupDataFolder()
+  const line = auditLine('old')
+  folder.audit.put(line)
+  folder.audit.put({ ...line, id: 'kept', at: line.at + AUDIT_KEPT_MS })
+  expect(folder.audit.list(START, 10).map(({ id }) => id)).toEqual(['old', 'kept'])
+  folder.audit.put({ ...line, id: 'new', at: line.at + AUDIT_KEPT_MS + 1 })
+  expect(folder.audit.list(START, 10).map(({ id }) => id)).toEqual(['kept', 'new'])
+})
+
+test('a deleted user becomes a random id in the file of the server, too', async () => {
+  await using folder = await setupDataFolder()
+  await run(folder, 'db.create', { name: 'main' })
+  const users = { userId: 'alice@example.com', type: 'prod' }
+  await run(folder, 'user.write-all', { database: 'main', users })
+  folder.audit.put(auditLine('a', { user: 'alice@example.com', address: '192.0.2.1' }))
+  await run(folder, 'user.delete', { database: 'main', user: 'alice@example.com' })
+  const line = folder.audit.list(START, 10).find(({ id }) => id === 'a')
+  expect(line).toMatchObject({ user: expect.stringMatching(/^[\w-]{16}$/), address: null })
 })
