@@ -133,9 +133,18 @@ export function addUserCommands(program: Command, cli: Cli): void {
       if (!options.yes) await confirm(cli, id)
       const careful = { isDestructive: true }
       const deleted = await carryOut(cli, 'user.delete', { ...options, user: id }, careful)
-      await print(cli, options, { userId: deleted.id }, `The user ${deleted.id} is deleted`)
+      await print(
+        cli,
+        options,
+        { userId: deleted.id, left: LEFT },
+        `The user ${deleted.id} is deleted\n${LEFT}`,
+      )
     })
 }
+
+/** The answer of a deletion names what it does not reach (promises.md 57). */
+const LEFT =
+  'Bytes of erased rows are overwritten in the minutes after; some can stay in gaps of pages. Freed blocks of the disk, snapshots, copies from before an upgrade and backups keep what they had'
 
 /** Pages of users as one list of up to `most`. */
 async function readUsers(

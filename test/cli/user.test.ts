@@ -66,7 +66,10 @@ describe('satchel user', () => {
     expect((await user('deactivate', 'alice@example.com')).deactivated).not.toBeNull()
     expect((await user('reactivate', 'alice@example.com')).deactivated).toBeNull()
     const deleted = await runJson(['user', 'delete', 'ALICE@example.com', '--yes', ...satchel.data])
-    expect(deleted).toEqual({ userId: 'alice@example.com' })
+    expect(deleted).toEqual({
+      userId: 'alice@example.com',
+      left: expect.stringContaining('backups keep what they had'),
+    })
     expectRefused(await satchel.say('user', 'show', 'alice@example.com'), 'no user with this id')
   })
 
@@ -206,7 +209,9 @@ describe('satchel user', () => {
     expect((await satchel.list()).data).toHaveLength(1)
     expect(await runSatchel(command, { answer: 'alice@example.com' })).toMatchObject({
       exitCode: 0,
-      stdout: 'The user alice@example.com is deleted\n',
+      stdout: expect.stringMatching(
+        /^The user alice@example.com is deleted\n.*backups keep what they had\n$/,
+      ),
     })
     expect((await satchel.list()).data).toEqual([])
   })
