@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createHistoryKeeper } from '../../../src/domain/sync/keeper'
 import { DAY } from '../../auth/setup'
+import { auditLine } from '../../contract/audit'
 import { NOW } from '../../contract/fixture'
 import { card, connect, insert, put, removeAs, setupPush } from './push-setup'
 
@@ -43,4 +44,21 @@ test('forgets deletions, operations and clients after 180 days, and no sooner', 
     return tx.objects.findTombstone(table!, 'b')
   })
   expect(kept).toBeDefined()
+})
+
+test('forgets lines about operations after a year, and no sooner', async () => {
+  await using world = await setupPush()
+  const { database, clock } = world
+  const report = (error: unknown) => {
+    throw error
+  }
+  await using keeper = createHistoryKeeper({ database, clock, report })
+  const count = () => database.read((tx) => tx.audit.list({ at: 0, seq: 0 }, 10).length)
+  await database.write((tx) => tx.audit.put(auditLine('a', { at: clock.now() })))
+  clock.advance(365 * DAY)
+  await keeper.forget()
+  expect(await count()).toBe(1)
+  clock.advance(1)
+  await keeper.forget()
+  expect(await count()).toBe(0)
 })
