@@ -15,9 +15,9 @@ import { createUploads } from './http/body/uploads'
 import { createLimiter } from './http/rate-limits'
 import type { Live } from './sync/live'
 import type { Application } from './listen'
-import { httpLog, type Logs, serverLog } from './log/log'
+import { type AccessEntry, httpLog, type Logs, serverLog } from './log/log'
 import type { Message } from './mail/message'
-import { createLedger } from './limits/ledger'
+import { type AccountFigures, createLedger } from './limits/ledger'
 import { RATE_LIMITS } from './limits/rate-limits'
 
 /** The lowest average rate at which a client may send a blob, bytes per second. */
@@ -31,6 +31,13 @@ export interface ServedApplication extends Application {
   open(): Promise<void>
   /** Loads the router before a request needs it. */
   readonly warmUp: () => void
+  /** Calls `watcher` with each request from now on. */
+  observe(watcher: (entry: AccessEntry) => void): void
+  /** The state of its parts, for metrics. */
+  figures(): {
+    readonly accounts: readonly AccountFigures[]
+    readonly syncs: HttpContext['syncs']
+  }
   /** From now on `/ready` answers that the server is stopping. */
   retire(): void
 }
@@ -53,6 +60,7 @@ export function createApplication(
   const { maxBody: bytes, maxDepth: depth, maxValues: values, maxProperties: properties } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
   let isReady = true
+  let watch: ((entry: AccessEntry) => void) | undefined
   const hosts = folder.hostsAt('rest')
   const clockOf = ({ segments }: Call) => hosts.findOpen(segments[1] ?? '')?.clock ?? clock
   const isLimited = () => config.rateLimits !== null || !mode.isDevelopment()
@@ -80,9 +88,13 @@ export function createApplication(
     printedMails: () => printer.last(),
     proxies: config.trustProxy,
     unknownProxy: createProxyWarning(),
+    syncs: { pulls: 0, pushes: 0 },
     version,
     isReady: () => isReady,
-    access: (entry) => logs.access(entry),
+    access(entry) {
+      logs.access(entry)
+      watch?.(entry)
+    },
     rejected: logRejected,
     failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
     answerTest: (call) => answerTest?.(http, call),
@@ -110,6 +122,8 @@ export function createApplication(
       opened.resolve()
     },
     warmUp: () => void app?.warmUp(),
+    observe: (watcher) => void (watch = watcher),
+    figures: () => ({ accounts: ledger.figures(), syncs: http.syncs }),
     servedAt: (url) => own.add(url),
     retire() {
       isReady = false

@@ -13,6 +13,8 @@ import { MOST_SEGMENTS, pathStart, UNCHECKED } from './http/address'
 export interface Listener {
   /** The address on this machine, `http://127.0.0.1:7080`. */
   readonly url: string
+  /** The certificate in use, PEM; undefined without TLS. */
+  certificate(): string | undefined
   /** Accepts no new requests and resolves when those in flight are answered; `force` aborts them. */
   stop(force?: boolean): Promise<void>
   /** Looks at once for a new certificate; resolves when it is in use. Without TLS it does nothing. */
@@ -70,6 +72,7 @@ function listenPlain(config: ListenConfig, application: Application): Listener {
   const sockets = createSockets(first, application, () => serve({ ...config, port }, application))
   return {
     url: `http://${reachable(config.host)}:${port}`,
+    certificate: () => undefined,
     stop: (force = false) => sockets.stop(force),
     async reload() {},
     complete: () => sockets.complete(),
@@ -194,6 +197,7 @@ async function listenTls(
   const timer = setInterval(() => void reload(), LOOK_EVERY_MS)
   return {
     url: `https://${reachable(config.host)}:${port}`,
+    certificate: () => pair.cert,
     async stop(force = false) {
       clearInterval(timer)
       await looking

@@ -161,6 +161,13 @@ export async function startServer(
       const { startBackupSchedule } = await import('./control/backup-schedule')
       owned.use(startBackupSchedule(folder, config.backup, config, { clock, every }))
     }
+    if (config.metrics !== null) {
+      const { startMetrics } = await import('./metrics/metrics')
+      const certificate = () => listener.certificate()
+      owned.use(
+        startMetrics(config.metrics, config, { folder, live, application, certificate, every }),
+      )
+    }
     if (client !== undefined) await application.open()
   }
 

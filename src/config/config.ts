@@ -62,6 +62,7 @@ export function readConfig(sources: Sources = {}): Config {
       '--backup and --memory cannot be combined: data in memory is discarded at exit',
     )
   }
+  requireMetricsSettings(settings)
   requireMailSettings(settings, sources.flags?.['smtpUrl'] !== undefined)
   const data = resolve(settings.data)
   return Object.freeze({ ...settings, data, development: isDevelopment(settings) })
@@ -101,6 +102,19 @@ function requireTestSettings(settings: Settings): void {
   if (!isLoopback(host) && testTokenFile === null) {
     throw new UsageError(
       `--test on --host ${host} needs --test-token-file: other machines may reach this address`,
+    )
+  }
+}
+
+function requireMetricsSettings({ metrics, metricsTokenFile, metricsNames }: Settings): void {
+  if (metrics === null) {
+    if (metricsTokenFile !== null) throw new UsageError('--metrics-token-file needs --metrics')
+    if (metricsNames) throw new UsageError('--metrics-names needs --metrics')
+    return
+  }
+  if (!isLoopback(metrics.host) && metricsTokenFile === null) {
+    throw new UsageError(
+      `--metrics on ${metrics.host} needs --metrics-token-file: other machines may reach this address`,
     )
   }
 }

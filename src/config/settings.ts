@@ -16,6 +16,13 @@ type Durability = 'full' | 'relaxed'
 /** Lines below this level are not written; requests are `info`. */
 export type LogLevel = 'debug' | 'info' | 'warning' | 'error'
 
+/** An address and a port of this machine. */
+export interface Endpoint {
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+}
+
 export interface Setting<T> {
   readonly help: string
   /** The letter of a short flag: `-p`. */
@@ -177,6 +184,19 @@ export const SETTINGS = {
     'serve https with this certificate chain (PEM), reloaded when it changes',
   ),
   tlsKey: setting<string | null>(null, file, 'file', 'the private key of the certificate (PEM)'),
+  metrics: setting<Endpoint | null>(
+    null,
+    endpoint,
+    'address',
+    'answer scrapes of Prometheus at http://<address>/metrics, such as 127.0.0.1:9464',
+  ),
+  metricsTokenFile: setting<string | null>(
+    null,
+    file,
+    'file',
+    'the bearer token of scrapes: needed on another address than loopback',
+  ),
+  metricsNames: toggle('name up to 50 databases in the metrics'),
   logLevel: setting<LogLevel>(
     'info',
     oneOf('debug', 'info', 'warning', 'error'),
@@ -311,6 +331,16 @@ export function address(text: string): string {
 /** A port, 0 for any free one. */
 export function port(text: string): number {
   return wholeNumber(text, 65_535) ?? expect('a port between 0 and 65535')
+}
+
+/** An address with a port. */
+export function endpoint(text: string): Endpoint {
+  const [, host = '', digits = ''] = /^(.+):(\d+)$/.exec(text) ?? []
+  const bare = host.replace(/^\[(.*)\]$/, '$1')
+  const isHost = isIPv4(bare) || bare === 'localhost' || (bare !== host && isIPv6(bare))
+  const number = wholeNumber(digits, 65_535)
+  if (isHost && number !== undefined) return { host: bare, port: number }
+  return expect('an IP address of this machine or localhost, and a port, such as 127.0.0.1:9464')
 }
 
 /** A whole number from 1. */

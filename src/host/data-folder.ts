@@ -4,6 +4,7 @@ import type { BlobLimits } from '../domain/blob/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import { PART_BYTES, type PartLimits } from '../domain/transfer/entry'
 import type { ServerAudit } from '../domain/store/audit'
+import type { EngineFigures } from '../domain/store/meter'
 import type { Message } from '../mail/message'
 import type { ServerMail } from '../mail/mailer'
 import { isLoopback } from '../net/networks'
@@ -37,6 +38,8 @@ export interface DataFolder extends AsyncDisposable {
   restore(name: string, frames: AsyncIterable<Uint8Array>, revokesLogins: boolean): Promise<Host>
   /** The lines about operations that belong to no database. */
   readonly audit: ServerAudit
+  /** The state of the engine, for metrics. */
+  figures(): EngineFigures
   /** The bytes of the file of the server, which belongs to no database. */
   serverFile(): Uint8Array
   /** The mail settings of the server. */
@@ -86,7 +89,15 @@ export async function takeDataFolder(
   const clockOf = (database: string) => testing?.clockOf(database) ?? clock
   const durability = config.memory ? 'none' : config.durability
   const { secretKey } = config
-  const engine = stack.use(openEngine(path, { durability, secretKey, clock, clockOf }))
+  const engine = stack.use(
+    openEngine(path, {
+      durability,
+      secretKey,
+      clock,
+      clockOf,
+      isMetered: config.metrics !== null,
+    }),
+  )
   let served: string | null = null
   let isStarting = printer !== undefined
   const base = () => config.publicUrl ?? (isLoopback(config.host) ? served : null)
@@ -111,6 +122,7 @@ export async function takeDataFolder(
     restore: (name, frames, revokesLogins) =>
       all.at('command').make(name, () => engine.restore(name, frames, revokesLogins)),
     audit: engine.serverAudit,
+    figures: () => engine.figures(),
     serverFile: () => engine.serverFile(),
     mail: context.mail,
     addressOf: (database) => context.addressOf(database),

@@ -6,6 +6,7 @@ import { createDiskScratch } from '../blobs/disk/scratch'
 import type { Clock } from '../clock'
 import { diskError, makeFolder } from '../disk'
 import type { Engine } from '../domain/store/engine'
+import { Meter } from '../domain/store/meter'
 import { randomToken } from '../domain/value/id'
 import { sweepScratch } from '../domain/transfer/spool'
 import { SatchelError } from '../domain/value/error'
@@ -26,6 +27,8 @@ export interface FolderEngineOptions {
   /** The time of the engine, and that of each database. */
   readonly clock: Clock
   readonly clockOf: (database: string) => Clock
+  /** True for an engine that counts for metrics. */
+  readonly isMetered?: boolean
 }
 
 /**
@@ -35,12 +38,13 @@ export interface FolderEngineOptions {
  */
 export function openFolderEngine(
   path: string,
-  { durability, secretKey, clock, clockOf }: FolderEngineOptions,
+  { durability, secretKey, clock, clockOf, isMetered = false }: FolderEngineOptions,
 ): Engine {
   const store = openStore(path, {
     clock,
     clockOf,
     durability,
+    meter: isMetered ? new Meter() : undefined,
     report: (database, error) => serverLog.error('The storage engine failed', { database, error }),
     onMigration: (database, version) =>
       serverLog.info('A database of an earlier version is copied and migrated', {
@@ -94,6 +98,7 @@ export function openFolderEngine(
       }),
     serverAudit: store.serverAudit,
     serverFile: () => store.serverFile(),
+    figures: () => store.figures(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }

@@ -1,5 +1,5 @@
 import { quoted, SatchelError } from '../domain/value/error'
-import type { Database, Store } from '../domain/store/store'
+import type { Database, ReadTx, Store } from '../domain/store/store'
 import { type Door, doorsOf, type Through } from './door'
 import type { Host, HostParts } from './host'
 import { MINUTE, SECOND } from '../domain/value/time'
@@ -52,6 +52,8 @@ export interface Hosts {
   resumeAll(names: readonly string[], failed: (name: string, error: unknown) => void): Promise<void>
   /** From now on tells `watcher` of each host that is opened, before anything else uses it. */
   watch(watcher: HostWatcher): void
+  /** Reads each open database, which is no use that keeps it open. Those that fail are left out. */
+  survey<T>(work: (tx: ReadTx, name: string) => T): Promise<T[]>
   /** Throws when one of the open databases does not answer. This is no use that keeps it open. */
   check(): Promise<void>
 }
@@ -215,6 +217,13 @@ export function createHosts(options: HostsOptions): AllHosts {
     await Promise.all(answers)
   }
 
+  async function survey<T>(work: (tx: ReadTx, name: string) => T): Promise<T[]> {
+    const results = await Promise.allSettled(
+      [...entries].map(async ([name, { database }]) => await database.read((tx) => work(tx, name))),
+    )
+    return results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  }
+
   function at(door: Door): Hosts {
     const seen = async (entry: Promise<Entry>) => viewOf(await entry, door)
     return {
@@ -252,6 +261,7 @@ export function createHosts(options: HostsOptions): AllHosts {
         }
       },
       watch: (watcher) => void watchers.push({ door, watcher }),
+      survey,
       check,
     }
   }

@@ -97,6 +97,8 @@ export interface HttpContext {
   readonly proxies: Networks | null
   /** Called when the address of a caller is looked up behind this proxy, which is not trusted. */
   unknownProxy(address: string): void
+  /** Requests of the add-on, and those of them with changes, since the start. */
+  readonly syncs: { pulls: number; pushes: number }
   readonly version: string
   /** False while the server shuts down. */
   isReady(): boolean

@@ -1,4 +1,5 @@
 import type { CheckpointRequest } from './checkpoint-worker'
+import type { Meter } from '../domain/store/meter'
 import type { Connection } from './connection'
 import { type SharedWorker, shareWorker } from './shared-worker'
 
@@ -56,6 +57,7 @@ export function createCheckpoints(
   request: CheckpointRequest,
   connection: Connection,
   report: (error: unknown) => void,
+  meter?: Meter,
 ): Checkpoints {
   const pageSize =
     connection.prepare<{ page_size: number }>('PRAGMA page_size').get()?.page_size ?? 4096
@@ -103,7 +105,9 @@ export function createCheckpoints(
       // The next commit would shorten a long log too, and may never come.
       const kind = log > WAL_MOST ? 'TRUNCATE' : 'RESTART'
       const row = connection.prepare<{ busy: number }>(`PRAGMA wal_checkpoint(${kind})`).get()
-      if (row?.busy === 0) restartAt = WAL_RESTART
+      if (row?.busy !== 0) return
+      restartAt = WAL_RESTART
+      if (meter !== undefined) meter.checkpoints += 1
     } catch (error) {
       report(error)
     }
@@ -152,6 +156,7 @@ export function createCheckpoints(
     const wasStopped = left > unsaved / 2
     last = { unsaved, wasStopped }
     pass = undefined
+    if (meter !== undefined) meter.checkpoints += 1
     passAt = wasStopped ? retryAt(log) : 0
     ended.resolve()
     if (wasStopped) retryAfter(RETRY_AFTER_MS)

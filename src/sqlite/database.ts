@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync } from 'node:fs'
+import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import { platform } from 'node:os'
 import { basename, join } from 'node:path'
 import type { Migration } from '../../migrations/sqlite/index'
@@ -6,6 +6,7 @@ import type { Clock } from '../clock'
 import { makeFolder } from '../disk'
 import type { DatabaseCopy } from '../domain/store/copy'
 import type { Fault } from '../domain/store/integrity'
+import type { DatabaseFigures, Meter } from '../domain/store/meter'
 import type { Database, Duty, DutyName, ReadTx } from '../domain/store/store'
 import type { DatabaseImage } from '../domain/store/test-store'
 import { SatchelError } from '../domain/value/error'
@@ -42,11 +43,14 @@ export interface DatabaseOptions {
   readonly longestLog?: number
   /** The page caches that the database shares a budget with; without them it has full-sized ones. */
   readonly caches?: PageCaches
+  /** Counts for metrics. */
+  readonly meter?: Meter | undefined
 }
 
 export interface SqliteDatabase extends Database {
   /** The file as of the last commit. */
   image(): DatabaseImage
+  figures(): DatabaseFigures
 }
 
 /**
@@ -106,7 +110,7 @@ function serveDatabase(
   writing: Connection,
   reading: Connection,
   connections: DisposableStack,
-  { clock, durability, onClose, report, caches, longestLog = LONGEST_LOG }: DatabaseOptions,
+  { clock, durability, onClose, report, caches, longestLog = LONGEST_LOG, meter }: DatabaseOptions,
 ): SqliteDatabase {
   const id = loadId(writing)
   const committed = loadCommitted(writing)
@@ -115,7 +119,7 @@ function serveDatabase(
   const fail = (error: unknown) => report?.(name, error)
   const duties = createDuties()
   const commits = createCommits(name, committed.counters.revision, fail)
-  const checkpoints = createCheckpoints({ file, durability, index }, writing, fail)
+  const checkpoints = createCheckpoints({ file, durability, index }, writing, fail, meter)
   const pace = createPace()
   let sealed = 0
   /** Of the file, for copies: closing it before SQLite has closed its own would drop SQLite's locks. */
@@ -129,6 +133,7 @@ function serveDatabase(
     ids,
     clock,
     elapsed: () => performance.now(),
+    meter,
     seal(group) {
       sealed = performance.now()
       sealGroup(writing, committed, group)
@@ -229,6 +234,12 @@ function serveDatabase(
         throw storageFailure(error)
       }
     },
+    figures: () => ({
+      name,
+      waiting: writer.waiting,
+      bytes: sizeOf(file),
+      log: sizeOf(`${file}-wal`),
+    }),
     image() {
       if (closing !== undefined) throw isClosing(name)
       snapshot.drop()
@@ -250,6 +261,10 @@ function serveDatabase(
       return closing
     },
   }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
 function isClosing(name: string): SatchelError {

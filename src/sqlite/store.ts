@@ -15,6 +15,7 @@ import { makeFolder, refuseForeignLink, syncPathNow } from '../disk'
 import { emptyFile } from './empty'
 import { isDatabaseName, requireDatabaseName } from '../domain/value/database-name'
 import type { ServerAudit } from '../domain/store/audit'
+import type { EngineFigures } from '../domain/store/meter'
 import type { Store } from '../domain/store/store'
 import type { DatabaseImage, TestStore } from '../domain/store/test-store'
 import { SatchelError, quoted } from '../domain/value/error'
@@ -44,6 +45,7 @@ export interface SqliteStore extends Store, TestStore {
   readonly serverAudit: ServerAudit
   /** The bytes of `server.sqlite`. */
   serverFile(): Uint8Array
+  figures(): EngineFigures
 }
 
 /**
@@ -54,6 +56,8 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
   const root = join(folder, 'databases')
   refuseForeignLink(root)
   const open = new Map<string, Promise<SqliteDatabase>>()
+  /** Those of `open` that have opened. */
+  const served = new Map<string, SqliteDatabase>()
   const caches = createPageCaches()
   const leaving = new Set<string>()
   /** Databases whose files were just written by this program: they need no migration. */
@@ -98,7 +102,10 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
     if (!current.delete(name)) {
       await migrateApart(file, durability, migrations, (version) => onMigration?.(name, version))
     }
-    const onClose = () => open.delete(name)
+    const onClose = () => {
+      open.delete(name)
+      served.delete(name)
+    }
     const clock = options.clockOf?.(name) ?? options.clock
     const database = openDatabase(name, folderOf(name), { ...options, clock, caches, onClose })
     try {
@@ -107,6 +114,7 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
       await database[Symbol.asyncDispose]()
       throw error
     }
+    served.set(name, database)
     return database
   }
 
@@ -198,6 +206,10 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
     },
     serverAudit: registry.audit,
     serverFile: () => registry.image(),
+    figures: () => ({
+      meter: options.meter,
+      databases: [...served.values()].map((database) => database.figures()),
+    }),
     async image(name) {
       requireKnown(name)
       return (await opened(name)).image()

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock'
 import { aborted, SatchelError } from '../domain/value/error'
 import type { Ids } from '../domain/value/id'
+import type { Meter } from '../domain/store/meter'
 import type { Step, WriteOptions, WriteTx } from '../domain/store/store'
 import type { Connection } from './connection'
 import type { WriteContext } from './context'
@@ -28,6 +29,8 @@ const CLOSE_TIMEOUT = 1_000
 const LOCK_RETRY = 20
 
 export interface Writer {
+  /** How many units wait for their turn. */
+  readonly waiting: number
   run<T>(work: (tx: WriteTx) => T, options?: WriteOptions): Promise<T>
   runSteps<T>(work: (step: Step) => Promise<T>, options?: WriteOptions): Promise<T>
   /** Resolves when nothing is waiting or under way. */
@@ -56,6 +59,8 @@ export interface WriterHooks {
   readonly clock: Clock
   /** Milliseconds since some moment, for waits and time budgets. Never goes back. */
   readonly elapsed: () => number
+  /** Absent: nothing is counted. */
+  readonly meter?: Meter | undefined
   /** Writes what the units of the group share, inside its transaction. */
   seal(group: Group): void
   /** Makes the group's changes the committed state, right after its COMMIT. Must not throw. */
@@ -71,7 +76,7 @@ export interface WriterHooks {
  * microtasks, therefore never sees half of before and half of after.
  */
 export function createWriter(hooks: WriterHooks): Writer {
-  const { connection, committed, ids, clock, elapsed } = hooks
+  const { connection, committed, ids, clock, elapsed, meter } = hooks
   const queue: Pending[] = []
   let idle: (() => void)[] = []
   let isRunning = false
@@ -191,6 +196,7 @@ export function createWriter(hooks: WriterHooks): Writer {
       rejectLate(now)
       const pending = queue.shift()
       if (pending === undefined) return
+      meter?.waits.observe((now - pending.since) / 1000)
       try {
         group ??= begin()
         const result = runUnit(pending, group)
@@ -293,6 +299,7 @@ export function createWriter(hooks: WriterHooks): Writer {
       return
     }
     hooks.publish(closing)
+    if (meter !== undefined) meter.commits += 1
     for (const pending of done) pending.resolve(pending.result)
   }
 
@@ -331,6 +338,9 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   return {
+    get waiting() {
+      return queue.length
+    },
     run: (work, options) => enqueue((context) => runIn(context, work), options),
     runSteps: (work, options) =>
       enqueue(

@@ -19,7 +19,9 @@ export interface Hub {
   now(): number
   connect(client: SocketClient, caller: Caller | undefined, ticket: Ticket): Session
   answering(identity: string, subject: string | null): Answering
-  /** The sockets that are open. */
+  /** How many sockets are open. */
+  readonly size: number
+  /** The same sockets. */
   readonly sessions: Iterable<LiveSession>
   /** From now on `observer` hears of deliveries, instead of another one; undefined: nobody does. */
   observe(observer: Observer | undefined): void
@@ -205,6 +207,9 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       return new Session(parts, client, caller, ticket)
     },
     answering,
+    get size() {
+      return listeners.size
+    },
     sessions: listeners,
     observe: (given) => void (observer = given),
     attach(database) {

@@ -20,6 +20,8 @@ export interface Live extends Disposable {
   connect(host: Host, client: SocketClient, actor: Actor | undefined, network: string): SocketOwner
   /** Called before a request of a client is executed; `subject` is null for an anonymous one. */
   answering(host: Host, identity: string, subject: string | null): Answering
+  /** How many sockets are open, of all databases. */
+  readonly count: number
   /** The sockets of the database that are open. */
   sessions(host: Host): Iterable<LiveSession>
   /** `observer` hears the fate of commits at the sockets (`Observer`), instead of another one, until this is disposed. */
@@ -88,6 +90,9 @@ export function createLive({ hosts, clock, report }: LiveOptions): Live {
       return frames.watched(session, subject === null)
     },
     answering: (host, identity, subject) => hubOf(host).answering(identity, subject),
+    get count() {
+      return [...hubs.values()].reduce((sum, { size }) => sum + size, 0)
+    },
     sessions: (host) => hubOf(host).sessions,
     observe(host, observer) {
       const hub = hubOf(host)

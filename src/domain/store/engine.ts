@@ -1,5 +1,6 @@
 import type { ServerAudit } from './audit'
 import type { BlobStore } from './blob-store'
+import type { EngineFigures } from './meter'
 import type { Scratch } from './scratch'
 import type { Database, Store } from './store'
 import type { TestStore } from './test-store'
@@ -34,4 +35,5 @@ export interface Engine extends AsyncDisposable {
   readonly serverAudit: ServerAudit
   /** The file of the server, which belongs to no database, as of now. */
   serverFile(): Uint8Array
+  figures(): EngineFigures
 }

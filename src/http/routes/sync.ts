@@ -96,6 +96,8 @@ export function createSync(http: HttpContext): AnswerSync {
   ): Promise<StoredRequest> {
     const { subject } = actor
     const database = host.through('sync')
+    http.syncs.pulls += 1
+    if (request.transactions.length > 0) http.syncs.pushes += 1
     const isFirst = isFirstSync(request, subject)
     if (!isFirst) {
       isLater()
