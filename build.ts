@@ -58,7 +58,7 @@ const loadOnUse: Bun.BunPlugin = {
       // At once: which module is read first would decide on the order of their names.
       const source = readFileSync(path, 'utf8')
       const contents = source.replaceAll(imports, (statement, start: string, name: string) =>
-        statement.startsWith('import type') ? statement : `${start}load-on-use:${name}`,
+        isOfFunctions(start) ? `${start}load-on-use:${name}` : statement,
       )
       if (contents === source) return undefined
       return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' }
@@ -69,7 +69,7 @@ const loadOnUse: Bun.BunPlugin = {
     }))
     build.onLoad({ filter: /.*/, namespace: 'load-on-use' }, async ({ path }) => {
       const module = (await import(`node:${path}`)) as Readonly<Record<string, unknown>>
-      // Importing a class or a constant fails the build: these cannot be loaded later.
+      // Importing a constant fails the build: it cannot be loaded later.
       const functions = Object.keys(module).filter(
         (name) => name !== 'default' && typeof module[name] === 'function' && /^[a-z]/.test(name),
       )
@@ -84,6 +84,13 @@ const loadOnUse: Bun.BunPlugin = {
       return { contents: contents.join('\n'), loader: 'js' }
     })
   },
+}
+
+/** False for an import of types only, or of a class, which would have to be there at once. */
+function isOfFunctions(statement: string): boolean {
+  if (statement.startsWith('import type')) return false
+  const values = statement.replaceAll(/\btype \w+/g, '')
+  return !/[{,]\s*[A-Z]/.test(values)
 }
 
 /** Puts a new database file in place of the empty module (src/sqlite/blank.ts). */
