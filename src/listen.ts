@@ -208,8 +208,11 @@ async function listenTls(
   }
 }
 
-/** Sockets that share a port hide that it is in use, so a socket that does not share tries it first. */
-function findFreePort(config: ListenConfig, application: Application): number {
+/**
+ * Sockets that share a port hide that it is in use, so a socket that does not share tries it first. Throws what
+ * `listen` throws for an address.
+ */
+export function findFreePort(config: ListenConfig, application: Application): number {
   const probe = serve(config, application, { isStarting: true })
   const port = probe.port ?? config.port
   void probe.stop(true)

@@ -14,7 +14,8 @@ import type { ClientCredentials } from './domain/database/client'
 import { SatchelError } from './domain/value/error'
 import { newSecret } from './domain/value/secret'
 import { createLive } from './sync/live'
-import { listen } from './listen'
+import type { CertifiedParts } from './certified'
+import { type Application, listen, type Listener } from './listen'
 import { type Logs, serverLog } from './log/log'
 import { because } from './net/system-error'
 
@@ -118,7 +119,13 @@ export async function startServer(
   stack.defer(async () => {
     if (client !== undefined && !hasStarted) await folder.hosts.remove(FIRST_DATABASE)
   })
-  const listener = await listen(config, application)
+  let isStopping = false
+  const listener = await listenAsSet(config, application, {
+    folder: folder.path,
+    clock,
+    every,
+    isReady: () => !isStopping,
+  })
   stack.defer(() => listener.stop(true))
   application.servedAt(listener.url)
   folder.servedAt(listener.url)
@@ -137,6 +144,7 @@ export async function startServer(
   const stop = () => (stopping ??= shutDown())
   async function shutDown(): Promise<void> {
     clearTimeout(warmUp)
+    isStopping = true
     application.retire()
     const isIdle = await isDoneWithin(GRACE_MS, Promise.all([listener.stop(), commands?.stop()]))
     if (!isIdle) serverLog.warning('Requests that took longer than 10 s were aborted')
@@ -197,6 +205,18 @@ export async function startServer(
   warmUp = config.test ? undefined : setTimeout(application.warmUp, WARM_UP_AFTER_MS)
   warmUp?.unref()
   return server
+}
+
+/** With a certificate of the settings, one that the server gets by itself, or none. */
+async function listenAsSet(
+  config: Config,
+  application: Application,
+  parts: Omit<CertifiedParts, 'names'>,
+): Promise<Listener> {
+  const { acme: names } = config
+  if (names === null) return await listen(config, application)
+  const { listenCertified } = await import('./certified')
+  return await listenCertified(config, application, { ...parts, names })
 }
 
 const TRIES = 5

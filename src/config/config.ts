@@ -52,10 +52,11 @@ export function readConfig(sources: Sources = {}): Config {
     )
     given[name] = found === undefined ? setting.fallback : parseAs(setting, ...found)
   }
-  const settings = given as unknown as Settings
+  const settings = withPublicUrl(given as unknown as Settings)
   if ((settings.tlsCert === null) !== (settings.tlsKey === null)) {
     throw new UsageError('--tls-cert and --tls-key belong together: give both or neither')
   }
+  requireAcmeSettings(settings)
   requireTestSettings(settings)
   if (settings.backup !== null && settings.memory) {
     throw new UsageError(
@@ -68,10 +69,39 @@ export function readConfig(sources: Sources = {}): Config {
   return Object.freeze({ ...settings, data, development: isDevelopment(settings) })
 }
 
+/** A server that has certificates for its names is public at the first of them. */
+function withPublicUrl(settings: Settings): Settings {
+  const { acme, publicUrl, port } = settings
+  if (acme === null || publicUrl !== null) return settings
+  return { ...settings, publicUrl: `https://${acme[0]}${port === 443 ? '' : `:${port}`}` }
+}
+
 function isDevelopment(settings: Settings): boolean {
   if (settings.test) return true
   if (!settings.development) return false
   return isLoopback(settings.host) && settings.publicUrl === null && settings.trustProxy === null
+}
+
+function requireAcmeSettings({ acme, acmeAgreeTos, tlsCert, memory, port }: Settings): void {
+  if (acme === null) return
+  if (tlsCert !== null) {
+    throw new UsageError(
+      '--acme and --tls-cert cannot be combined: certificates are given, or the server gets them',
+    )
+  }
+  if (memory) {
+    throw new UsageError(
+      '--acme and --memory cannot be combined: the authority limits how many certificates a name gets, so they must be kept',
+    )
+  }
+  if (port === 0) {
+    throw new UsageError('--acme needs a --port: 443, or the one to which port 443 is forwarded')
+  }
+  if (!acmeAgreeTos) {
+    throw new UsageError(
+      '--acme needs --acme-agree-tos: read the terms of the authority, and agree to them',
+    )
+  }
 }
 
 /** Test mode is for data that may be lost, on this machine or in a container (promises.md 43). */

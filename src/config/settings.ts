@@ -6,7 +6,7 @@ import { type CreationRule, findCreationRule } from '../domain/database/creation
 import { parseRateLimits, RATE_LIMIT_NAMES, type RateLimits } from '../limits/rate-limits'
 import { parseMailAddress } from '../mail/address'
 import { parseSender } from '../mail/message'
-import { isIPv4, isIPv6, type Networks, parseNetworks } from '../net/networks'
+import { isIPv4, isIPv6, isLoopback, type Networks, parseNetworks } from '../net/networks'
 import { serverAddressOf } from '../domain/value/web-address'
 import { isWebhookSecret } from '../domain/value/webhook-signature'
 
@@ -197,6 +197,31 @@ export const SETTINGS = {
     'the bearer token of scrapes: needed on another address than loopback',
   ),
   metricsNames: toggle('name up to 50 databases in the metrics'),
+  acme: setting<readonly string[] | null>(
+    null,
+    domains,
+    'names',
+    'get certificates for these names, separated by commas, and renew them',
+  ),
+  acmeEmail: setting<string | null>(
+    null,
+    email,
+    'address',
+    'where the authority of the certificates may write to',
+  ),
+  acmeAgreeTos: toggle('agree to the terms of the authority of the certificates'),
+  acmeDirectory: setting(
+    'https://acme-v02.api.letsencrypt.org/directory',
+    acmeDirectory,
+    'url',
+    "the authority of the certificates, by its directory (default: Let's Encrypt)",
+  ),
+  acmePort: setting(
+    80,
+    port,
+    'number',
+    'the port on which the authority checks the names; it always asks port 80, so another one needs a forwarder',
+  ),
   logLevel: setting<LogLevel>(
     'info',
     oneOf('debug', 'info', 'warning', 'error'),
@@ -375,6 +400,28 @@ export function domain(text: string): string {
   const isName =
     name.length <= 253 && !isIPv4(name) && name.split('.').every((part) => label.test(part))
   return isName ? name : expect('a domain name, such as example.com')
+}
+
+/** Domain names, separated by commas. */
+export function domains(text: string): readonly string[] {
+  const names = text.split(',').map((name) => domain(name.trim()))
+  return names.length <= MOST_NAMES ? [...new Set(names)] : expect('at most 100 domain names')
+}
+
+/** As many as Let's Encrypt puts into a certificate. */
+const MOST_NAMES = 100
+
+/** A mail address. */
+export function email(text: string): string {
+  return /^[^\s@,?]+@[^\s@,?]+$/.test(text) ? text : expect('a mail address')
+}
+
+/** The directory of an authority for certificates. */
+export function acmeDirectory(text: string): string {
+  const url = URL.parse(text)
+  const isSafe =
+    url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
+  return isSafe ? text : expect('the https address of the directory of an authority')
 }
 
 /** An http(s) address without a slash at its end. */

@@ -80,7 +80,8 @@ function closeToOthers(path: string): void {
 }
 
 /** The names in a data folder (design.md §2), and one that a file system of its own has. */
-const OUR_NAMES = /^(?:(?:lock|server)\.sqlite|holder\.json|control\.sock|databases$|lost\+found$)/
+const OUR_NAMES =
+  /^(?:(?:lock|server)\.sqlite|holder\.json|control\.sock|databases$|acme$|lost\+found$)/
 
 function tryTo(work: () => void): void {
   try {

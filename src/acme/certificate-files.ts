@@ -1,0 +1,106 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { createOwnFile, makeFolder, syncPathNow } from '../disk'
+
+/** The plan for the next certificate. Times in ms since the epoch. */
+export interface RenewalState {
+  /** When the present certificate is to be renewed; 0: at once. */
+  readonly renewAt: number
+  /** When to ask the authority whether that time has changed. */
+  readonly askAt: number
+  /** Nothing is tried before. */
+  readonly waitUntil: number
+  readonly failure: CertificateFailure | null
+}
+
+export interface CertificateFailure {
+  readonly at: number
+  /** How often in a row. */
+  readonly attempts: number
+  readonly reason: string
+}
+
+/** The files of the certificate, in a folder that only the owner of the data may read. */
+export interface CertificateFiles {
+  /** The file with the chain and its private key (PEM): one file, so that they always belong together. */
+  readonly pair: string
+  /** The present certificate; undefined before the first, and for a file that cannot be read as one. */
+  certificate(): X509Certificate | undefined
+  keep(chain: string, key: KeyObject): void
+  /** The key of the account at the authority, made at its first use. */
+  accountKey(): KeyObject
+  /** A lost or damaged state is an empty one. */
+  state(): RenewalState
+  keepState(state: RenewalState): void
+}
+
+const NO_STATE: RenewalState = { renewAt: 0, askAt: 0, waitUntil: 0, failure: null }
+
+/** Opens the files below the data folder. Backups copy databases only, so they are in no backup. */
+export function openCertificateFiles(data: string): CertificateFiles {
+  const folder = join(data, 'acme')
+  makeFolder(folder)
+  const [pair, account, state] = ['certificate.pem', 'account.pem', 'state.json'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string]
+  return {
+    pair,
+    certificate: () =>
+      existsSync(pair) ? parseCertificate(readFileSync(pair, 'utf8')) : undefined,
+    keep: (chain, key) => replaceFile(folder, pair, `${chain.trimEnd()}\n${pemOf(key)}`),
+    accountKey() {
+      if (!existsSync(account)) replaceFile(folder, account, pemOf(newKey()))
+      return createPrivateKey(readFileSync(account))
+    },
+    state() {
+      try {
+        return { ...NO_STATE, ...(JSON.parse(readFileSync(state, 'utf8')) as RenewalState) }
+      } catch {
+        return NO_STATE
+      }
+    },
+    keepState: (next) => replaceFile(folder, state, `${JSON.stringify(next)}\n`),
+  }
+}
+
+/** The first certificate of a text (PEM); undefined without one. */
+export function parseCertificate(text: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(text.slice(text.indexOf('-----BEGIN CERTIFICATE')))
+  } catch {
+    return undefined
+  }
+}
+
+/** A new EC key on P-256. */
+export function newKey(): KeyObject {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+}
+
+function pemOf(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }) as string
+}
+
+/** Readers see the old content or the new one, also after power loss. */
+function replaceFile(folder: string, path: string, content: string): void {
+  const draft = `${path}.new`
+  rmSync(draft, { force: true })
+  const file = createOwnFile(draft)
+  try {
+    writeSync(file, content)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(draft, path)
+  syncPathNow(folder)
+}

@@ -1,0 +1,179 @@
+import { expect, test } from 'bun:test'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { openCertificateFiles } from '../../src/acme/certificate-files'
+import { openAccount } from '../../src/acme/client'
+import { createRenewal } from '../../src/acme/renewal'
+import { startResponder } from '../../src/acme/responder'
+import { createTestClock, DAY } from '../auth/setup'
+import { temporaryFolder } from '../setup'
+import { startAuthority } from './authority'
+
+const HOUR = DAY / 24
+const NAMES = ['db.example.com', 'sync.example.com']
+
+function setup() {
+  const stack = new AsyncDisposableStack()
+  const folder = stack.use(temporaryFolder())
+  const clock = createTestClock()
+  const authority = stack.use(startAuthority(() => clock.now()))
+  let isReady = false
+  const responder = stack.use(
+    startResponder({
+      host: '127.0.0.1',
+      port: 0,
+      names: NAMES,
+      httpsPort: 443,
+      isReady: () => isReady,
+    }),
+  )
+  authority.httpPort = responder.port
+  const files = openCertificateFiles(folder.path)
+  const installed: (string | undefined)[] = []
+  const start = (names = NAMES) =>
+    createRenewal({
+      clock,
+      every: () => ({ [Symbol.dispose]() {} }),
+      random: () => 0.5,
+      files,
+      names,
+      open: (accountKey, signal) =>
+        openAccount({
+          directory: authority.directory,
+          email: 'ada@example.com',
+          accountKey,
+          signal,
+          publish: (token, proof) => responder.publish(token, proof),
+        }),
+      install: async () => void installed.push(files.certificate()?.subjectAltName),
+    })
+  return {
+    clock,
+    authority,
+    files,
+    installed,
+    start,
+    folder: folder.path,
+    url: `http://127.0.0.1:${responder.port}`,
+    becomeReady: () => (isReady = true),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+test('gets one certificate for all names, in files that only the owner may read', async () => {
+  await using at = setup()
+  await using renewal = at.start()
+  expect(renewal.status().expiresAt).toBeNull()
+  await renewal.look()
+  expect(at.installed).toEqual(['DNS:db.example.com, DNS:sync.example.com'])
+  expect(renewal.status().failure).toBeNull()
+  const modes = ['', 'certificate.pem', 'account.pem', 'state.json'].map(
+    (name) => statSync(join(at.folder, 'acme', name)).mode & 0o777,
+  )
+  expect(modes).toEqual([0o700, 0o600, 0o600, 0o600])
+})
+
+test('repeats a request whose nonce was refused', async () => {
+  await using at = setup()
+  await using renewal = at.start()
+  const stale = { at: 'nonce', type: 'badNonce', status: 400 } as const
+  at.authority.faults.push(stale, stale, stale)
+  await renewal.look()
+  expect(at.authority.issued).toEqual([NAMES])
+})
+
+test('renews after two thirds of the life, and keeps the certificate until then', async () => {
+  await using at = setup()
+  await using renewal = at.start()
+  await renewal.look()
+  at.clock.advance(57 * DAY)
+  await renewal.look()
+  expect(at.authority.issued).toHaveLength(1)
+  at.clock.advance(3 * DAY)
+  await renewal.look()
+  expect(at.authority.issued).toHaveLength(2)
+})
+
+test('renews when the authority asks for it', async () => {
+  await using at = setup()
+  await using renewal = at.start()
+  await renewal.look()
+  const iso = (ms: number) => new Date(at.clock.now() + ms).toISOString()
+  at.authority.window = { start: iso(-2 * HOUR), end: iso(-HOUR) }
+  at.clock.advance(6 * HOUR)
+  await renewal.look()
+  expect(at.authority.issued).toHaveLength(2)
+})
+
+test('a failed question for the time of the renewal is no failure', async () => {
+  await using at = setup()
+  await using renewal = at.start()
+  await renewal.look()
+  at.authority.window = { start: 'never', end: 'never' }
+  at.clock.advance(6 * HOUR)
+  await renewal.look()
+  expect(at.authority.issued).toHaveLength(1)
+  expect(renewal.status().failure).toBeNull()
+})
+
+test('waits an hour after a failure, then two, also across a restart, and says why', async () => {
+  await using at = setup()
+  at.authority.httpPort = 1
+  {
+    await using renewal = at.start()
+    await renewal.look()
+    expect(renewal.status().failure).toMatchObject({
+      attempts: 1,
+      reason: 'The authority could not check db.example.com: wrong proof',
+    })
+  }
+  await using renewal = at.start()
+  at.clock.advance(HOUR - 1)
+  await renewal.look()
+  expect(renewal.status().failure?.attempts).toBe(1)
+  at.clock.advance(1)
+  await renewal.look()
+  expect(renewal.status().failure?.attempts).toBe(2)
+  expect(at.files.state().waitUntil).toBe(at.clock.now() + 2 * HOUR)
+  expect(at.installed).toEqual([])
+})
+
+test('waits as long as the authority says, and keeps the old certificate meanwhile', async () => {
+  await using at = setup()
+  await using renewal = at.start()
+  await renewal.look()
+  const expiresAt = renewal.status().expiresAt
+  at.clock.advance(60 * DAY)
+  at.authority.faults.push({ at: 'order', type: 'rateLimited', status: 429, retryAfter: '259200' })
+  await renewal.look()
+  expect(renewal.status()).toMatchObject({ expiresAt, failure: { attempts: 1 } })
+  expect(at.files.state().waitUntil).toBe(at.clock.now() + 3 * DAY)
+  at.clock.advance(3 * DAY)
+  await renewal.look()
+  expect(renewal.status().failure).toBeNull()
+})
+
+test('gets a new certificate when a name was added', async () => {
+  await using at = setup()
+  await using first = at.start()
+  await first.look()
+  const more = [...NAMES, 'new.example.com']
+  await using second = at.start(more)
+  await second.look()
+  expect(at.authority.issued).toEqual([NAMES, more])
+})
+
+test('over http answers health checks, and redirects its own names only', async () => {
+  await using at = setup()
+  const ask = (path: string, host: string) =>
+    fetch(`${at.url}${path}`, { redirect: 'manual', headers: { host } })
+  expect((await ask('/health', 'x')).status).toBe(200)
+  expect((await ask('/ready', 'x')).status).toBe(503)
+  at.becomeReady()
+  expect((await ask('/ready', 'x')).status).toBe(200)
+  expect((await ask('/.well-known/acme-challenge/unknown', 'db.example.com')).status).toBe(404)
+  const redirected = await ask('/evil.example/a?b=c', 'db.example.com')
+  expect(redirected.status).toBe(308)
+  expect(redirected.headers.get('location')).toBe('https://db.example.com/evil.example/a?b=c')
+  expect((await ask('/', 'evil.example')).status).toBe(421)
+})
