@@ -58,8 +58,11 @@ export function createRenewal(parts: RenewalParts): Renewal {
   const { clock, every, random, files, names, open, install } = parts
   const stop = new AbortController()
   let working: Promise<void> | undefined
+  /** A certificate was kept that is not in use yet. */
+  let isWaiting = false
 
   async function work(): Promise<void> {
+    if (isWaiting) await takeIntoUse()
     const now = clock.now()
     if (now < files.state().waitUntil) return
     const present = files.certificate()
@@ -81,7 +84,20 @@ export function createRenewal(parts: RenewalParts): Renewal {
     files.keep(chain, key)
     files.keepState({ renewAt, askAt: clock.now(), waitUntil: 0, failure: null })
     serverLog.info('A certificate was issued', { names, renewal: new Date(renewAt).toISOString() })
-    await install()
+    isWaiting = true
+    await takeIntoUse()
+  }
+
+  /** A port that is taken for the moment is tried again at the next look. */
+  async function takeIntoUse(): Promise<void> {
+    try {
+      await install()
+      isWaiting = false
+    } catch (error) {
+      serverLog.error('The new certificate cannot be used yet, which will be tried again', {
+        error,
+      })
+    }
   }
 
   /** A time that the authority does not tell is the usual one. */

@@ -30,7 +30,7 @@ function setup() {
   authority.httpPort = responder.port
   const files = openCertificateFiles(folder.path)
   const installed: (string | undefined)[] = []
-  const start = (names = NAMES) =>
+  const start = (names = NAMES, install?: () => Promise<void>) =>
     createRenewal({
       clock,
       every: () => ({ [Symbol.dispose]() {} }),
@@ -45,7 +45,7 @@ function setup() {
           signal,
           publish: (token, proof) => responder.publish(token, proof),
         }),
-      install: async () => void installed.push(files.certificate()?.subjectAltName),
+      install: install ?? (async () => void installed.push(files.certificate()?.subjectAltName)),
     })
   return {
     clock,
@@ -150,6 +150,22 @@ test('waits as long as the authority says, and keeps the old certificate meanwhi
   expect(at.files.state().waitUntil).toBe(at.clock.now() + 3 * DAY)
   at.clock.advance(3 * DAY)
   await renewal.look()
+  expect(renewal.status().failure).toBeNull()
+})
+
+test('takes a certificate into use at a later look when its port was taken, without another order', async () => {
+  await using at = setup()
+  let attempts = 0
+  const install = async () => {
+    attempts += 1
+    if (attempts < 3) throw new Error('the port is in use')
+  }
+  await using renewal = at.start(NAMES, install)
+  await renewal.look()
+  const kept = at.files.certificate()?.serialNumber
+  for (const _ of [1, 2, 3]) await renewal.look()
+  expect(attempts).toBe(3)
+  expect(at.files.certificate()?.serialNumber).toBe(kept)
   expect(renewal.status().failure).toBeNull()
 })
 
