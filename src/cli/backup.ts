@@ -128,7 +128,7 @@ export function addBackupCommands(program: Command, cli: Cli): void {
       if (found === 0) return
       throw new SatchelError(
         'DAMAGED',
-        `${counted(found, 'file')} of the backup ${found === 1 ? 'is' : 'are'} not as they were written: it will not be restored`,
+        `${counted(found, 'file')} of the backup ${found === 1 ? 'is not as it was' : 'are not as they were'} written: it will not be restored`,
       )
     })
 
@@ -186,6 +186,8 @@ export async function openTarget(
   given: string,
   { config: file, backupKeyFile, backupPlain }: TargetOptions,
 ): Promise<Target> {
+  if (given === '')
+    throw new UsageError('The target is empty: name a folder, or s3://bucket/prefix')
   const opening = await import('../backups/open')
   return opening.openTarget(given, readConfig({ file, flags: { backupKeyFile, backupPlain } }))
 }

@@ -63,10 +63,19 @@ export function readConfig(sources: Sources = {}): Config {
       '--backup and --memory cannot be combined: data in memory is discarded at exit',
     )
   }
+  if (settings.backup === null && hasBackupTimes(settings)) {
+    throw new UsageError(
+      '--backup-at and --backup-keep need --backup: the folder or bucket of the backups',
+    )
+  }
   requireMetricsSettings(settings)
   requireMailSettings(settings, sources.flags?.['smtpUrl'] !== undefined)
   const data = resolve(settings.data)
   return Object.freeze({ ...settings, data, development: isDevelopment(settings) })
+}
+
+function hasBackupTimes({ backupAt, backupKeep }: Settings): boolean {
+  return backupAt !== SETTINGS.backupAt.fallback || backupKeep !== SETTINGS.backupKeep.fallback
 }
 
 /** A server that has certificates for its names is public at the first of them. */

@@ -25,6 +25,18 @@ interface Made {
 }
 
 describe('satchel backup', () => {
+  test('refuses an empty target, such as a variable that is not set', async () => {
+    for (const args of [
+      ['backup', ''],
+      ['backup', 'list', ''],
+    ]) {
+      expect(await runSatchel(args)).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('The target is empty'),
+      })
+    }
+  })
+
   test('of a running server holds every database, its blobs and keys, and the file of the server', async () => {
     await using server = await setupServer()
     await storeObjects(server, 'one', 'two')

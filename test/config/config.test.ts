@@ -261,6 +261,14 @@ test('knows the addresses that only this machine can reach', () => {
   expect(['0.0.0.0', '::', '10.0.0.1', '127.evil.example'].some(isLoopback)).toBe(false)
 })
 
+test('times of backups need a target of backups', () => {
+  for (const flags of [{ backupKeep: '3d' }, { backupAt: '03:00' }]) {
+    expect(() => readConfig({ flags, environment: {} })).toThrow(
+      '--backup-at and --backup-keep need --backup',
+    )
+  }
+})
+
 test('data in memory is not backed up', () => {
   const flags = { memory: true, backup: './backups' }
   expect(() => readConfig({ environment: {}, flags })).toThrow(
