@@ -40,6 +40,9 @@ const ALL = Object.keys(PLATFORMS) as Platform[]
  */
 const LOADED_ON_USE = ['child_process', 'crypto', 'url', 'util', 'zlib']
 
+/** Classes of them that are constructed, and used for nothing else. */
+const CONSTRUCTED = ['X509Certificate']
+
 /** The sources that import them before the server is ready. */
 const IMPORTERS = ['src', 'node_modules/commander', 'node_modules/@logtape/logtape']
 
@@ -58,7 +61,7 @@ const loadOnUse: Bun.BunPlugin = {
       // At once: which module is read first would decide on the order of their names.
       const source = readFileSync(path, 'utf8')
       const contents = source.replaceAll(imports, (statement, start: string, name: string) =>
-        isOfFunctions(start) ? `${start}load-on-use:${name}` : statement,
+        statement.startsWith('import type') ? statement : `${start}load-on-use:${name}`,
       )
       if (contents === source) return undefined
       return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' }
@@ -69,7 +72,7 @@ const loadOnUse: Bun.BunPlugin = {
     }))
     build.onLoad({ filter: /.*/, namespace: 'load-on-use' }, async ({ path }) => {
       const module = (await import(`node:${path}`)) as Readonly<Record<string, unknown>>
-      // Importing a constant fails the build: it cannot be loaded later.
+      // Importing a constant or another class fails the build: these cannot be loaded later.
       const functions = Object.keys(module).filter(
         (name) => name !== 'default' && typeof module[name] === 'function' && /^[a-z]/.test(name),
       )
@@ -79,18 +82,14 @@ const loadOnUse: Bun.BunPlugin = {
         ...functions.map(
           (name) => `export function ${name}(...given) { return load().${name}(...given) }`,
         ),
+        ...CONSTRUCTED.filter((name) => Object.hasOwn(module, name)).map(
+          (name) => `export function ${name}(...given) { return new (load().${name})(...given) }`,
+        ),
         `export default { ${functions.join(', ')} }`,
       ]
       return { contents: contents.join('\n'), loader: 'js' }
     })
   },
-}
-
-/** False for an import of types only, or of a class, which would have to be there at once. */
-function isOfFunctions(statement: string): boolean {
-  if (statement.startsWith('import type')) return false
-  const values = statement.replaceAll(/\btype \w+/g, '')
-  return !/[{,]\s*[A-Z]/.test(values)
 }
 
 /** Puts a new database file in place of the empty module (src/sqlite/blank.ts). */

@@ -326,11 +326,11 @@ export async function use(): Promise<number> {
 test('the types need no other package, and no later library than es2022', async () => {
   for (const name of ['types.cts', 'types.mts']) writeFileSync(join(path, name), TYPED)
   const compiler = join(ROOT, 'node_modules', '.bin', 'tsc')
-  const [node, bun] = [join(ROOT, 'node_modules', '@types'), ['bun']]
+  const [types, bun] = [join(ROOT, 'node_modules'), ['bun-types']]
   for (const options of [
     { module: 'node16', moduleResolution: 'node16', target: 'es2022', lib: ['es2022'] },
     { module: 'esnext', moduleResolution: 'bundler', target: 'es2022', lib: ['es2022', 'dom'] },
-    { module: 'nodenext', target: 'esnext', lib: ['esnext'], typeRoots: [node], types: bun },
+    { module: 'nodenext', target: 'esnext', lib: ['esnext'], typeRoots: [types], types: bun },
   ]) {
     const strict = { types: [], ...options, strict: true, skipLibCheck: !!options.typeRoots }
     const config = {
