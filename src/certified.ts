@@ -7,6 +7,8 @@ import type { Clock } from './clock'
 import type { Config } from './config/config'
 import { type Application, findFreePort, listen, type Listener } from './listen'
 
+const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
+
 /** What `listenCertified` needs of the server. */
 export interface CertifiedParts {
   readonly clock: Clock
@@ -55,7 +57,8 @@ export async function listenCertified(
   stack.use(responder)
   if (existsSync(files.pair)) await install()
   const publish = (token: string, proof: string) => responder.publish(token, proof)
-  const { acmeDirectory: directory, acmeEmail: email } = config
+  const { acmeDirectory, acmeEmail: email } = config
+  const directory = acmeDirectory ?? LETS_ENCRYPT
   const renewal = stack.use(
     createRenewal({
       clock,

@@ -210,8 +210,8 @@ export const SETTINGS = {
     'where the authority of the certificates may write to',
   ),
   acmeAgreeTos: toggle('agree to the terms of the authority of the certificates'),
-  acmeDirectory: setting(
-    'https://acme-v02.api.letsencrypt.org/directory',
+  acmeDirectory: setting<string | null>(
+    null,
     acmeDirectory,
     'url',
     "the authority of the certificates, by its directory (default: Let's Encrypt)",
