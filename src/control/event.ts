@@ -9,10 +9,14 @@ export type Event =
         readonly phase?: string | undefined
       }
     }
+  /** A row of an answer that has many, or that goes on until its caller leaves. */
+  | { readonly item: unknown }
   | { readonly result: unknown }
   | { readonly error: WireError }
 
 interface WireError {
+  /** As over HTTP; absent for commands. */
+  readonly status?: number
   readonly code: ErrorCode
   readonly message: string
   readonly reason?: string

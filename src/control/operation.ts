@@ -14,6 +14,8 @@ export interface Streams {
   readonly upload?: ReadableStream<Uint8Array> | undefined
   /** Called while long work goes on, in the unit of the operation; `total` is null when unknown. */
   readonly progress?: ((done: number, total: number | null, phase?: string) => void) | undefined
+  /** Takes a row of an answer before its result; waits while its reader is slow. */
+  readonly emit?: ((item: unknown) => Promise<void>) | undefined
   /** Takes the bytes of a file that the command asked for; waits while its reader is slow. */
   readonly download?: ((bytes: Uint8Array) => Promise<void>) | undefined
   /** Aborted when the command was interrupted. */
@@ -40,6 +42,8 @@ export interface Declaration<F extends Fields, Output> {
   readonly input: F
   /** True for an input that only asks, where others change something. */
   asks?(input: Values<F>): boolean
+  /** True for an operation that emits what happens from now on, until its caller leaves. */
+  readonly follows?: true
   /** The address over HTTP, if there is one. */
   readonly rest?: Rest<Output>
 }

@@ -72,6 +72,7 @@ export function answerPerforming(
     const streams: Streams = {
       upload: body ?? undefined,
       progress,
+      emit: (item) => writer.write(writeEvent({ item })),
       ...(frame === undefined ? {} : { download: (bytes) => writer.write(frame(bytes)) }),
       signal,
     }

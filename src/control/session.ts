@@ -89,7 +89,8 @@ export async function callHolder<Output>(
     else if ('progress' in event) {
       const { done, total, phase } = event.progress
       streams.progress?.(done, total, phase)
-    } else if ('error' in event) throw fromWire(event.error)
+    } else if ('item' in event) await streams.emit?.(event.item)
+    else if ('error' in event) throw fromWire(event.error)
     else return event.result as Output
   }
   throw stopped(holder)

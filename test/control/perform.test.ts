@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import { type OperationName, type InputOf, getOperation } from '../../src/control/operations'
 import { type Caller, operator } from '../../src/control/caller'
+import type { Order } from '../../src/control/operation'
 import { answerPerforming, perform } from '../../src/control/perform'
 import { ANONYMOUS, SERVER } from '../../src/domain/access/actor'
 import type { Scope } from '../../src/domain/value/scope'
 import { codeOf, refusalOf } from '../auth/setup'
+import type { DataFolder } from '../../src/host/data-folder'
 import { setupDataFolder } from './setup'
 
 async function setup() {
@@ -73,3 +75,47 @@ test('the answer holds JSON alone where files are not framed', async () => {
   const events = lines.map((line): unknown => JSON.parse(line))
   expect(events.at(-1)).toMatchObject({ result: { objects: 0 } })
 })
+
+describe('an operation with many rows', () => {
+  test('sends them before its result', async () => {
+    await using server = await setup()
+    const answer = emitting(server.folder, ['one', 'two'])
+    const lines = (await answer.text()).trimEnd().split('\n')
+    expect(lines.map((line): unknown => JSON.parse(line))).toEqual([
+      { item: 'one' },
+      { item: 'two' },
+      { result: 'done' },
+    ])
+  })
+
+  test('waits for a slow reader', async () => {
+    await using server = await setup()
+    const taken: unknown[] = []
+    const answer = emitting(server.folder, ['one', 'two', 'three'], (row) => taken.push(row))
+    const reader = answer.body!.getReader()
+    await reader.read()
+    await Bun.sleep(20)
+    expect(taken.length).toBeLessThan(3)
+    while (!(await reader.read()).done);
+    expect(taken).toEqual(['one', 'two', 'three'])
+  })
+})
+
+function emitting(
+  folder: DataFolder,
+  rows: readonly string[],
+  taken: (row: string) => void = () => {},
+): Response {
+  const { signal } = new AbortController()
+  const operation = {
+    ...getOperation('hello'),
+    async run(_folder: DataFolder, _input: object, { emit }: Order) {
+      for (const row of rows) {
+        await emit?.(row)
+        taken(row)
+      }
+      return 'done'
+    },
+  }
+  return answerPerforming(folder, operation, {}, { body: null, signal })
+}
