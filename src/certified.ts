@@ -78,7 +78,7 @@ export async function listenCertified(
       await owned.disposeAsync()
       await listener?.stop(force)
     },
-    certificate: () => listener?.certificate(),
+    certificate: () => renewal.status(),
     reload: async () => await listener?.reload(),
     complete() {
       isComplete = true

@@ -6,6 +6,7 @@ import { FIXED_LIMITS } from './domain/value/fixed-limits'
 import { serverLog } from './log/log'
 import type { SocketOwner } from './sync/socket'
 import { flagName } from './config/settings'
+import { type CertificateStatus, statusOfCertificate } from './net/certificate'
 import { because } from './net/system-error'
 import { MOST_SEGMENTS, pathStart, UNCHECKED } from './http/address'
 
@@ -13,8 +14,8 @@ import { MOST_SEGMENTS, pathStart, UNCHECKED } from './http/address'
 export interface Listener {
   /** The address on this machine, `http://127.0.0.1:7080`. */
   readonly url: string
-  /** The certificate in use, PEM; undefined without TLS. */
-  certificate(): string | undefined
+  /** The state of its certificate; null without TLS. */
+  certificate(): CertificateStatus | null
   /** Accepts no new requests and resolves when those in flight are answered; `force` aborts them. */
   stop(force?: boolean): Promise<void>
   /** Looks at once for a new certificate; resolves when it is in use. Without TLS it does nothing. */
@@ -72,7 +73,7 @@ function listenPlain(config: ListenConfig, application: Application): Listener {
   const sockets = createSockets(first, application, () => serve({ ...config, port }, application))
   return {
     url: `http://${reachable(config.host)}:${port}`,
-    certificate: () => undefined,
+    certificate: () => null,
     stop: (force = false) => sockets.stop(force),
     async reload() {},
     complete: () => sockets.complete(),
@@ -197,7 +198,7 @@ async function listenTls(
   const timer = setInterval(() => void reload(), LOOK_EVERY_MS)
   return {
     url: `https://${reachable(config.host)}:${port}`,
-    certificate: () => pair.cert,
+    certificate: () => statusOfCertificate(pair.cert),
     async stop(force = false) {
       clearInterval(timer)
       await looking

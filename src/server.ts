@@ -128,7 +128,12 @@ export async function startServer(
   })
   stack.defer(() => listener.stop(true))
   application.servedAt(listener.url)
-  folder.servedAt(listener.url)
+  folder.servedBy({
+    url: listener.url,
+    since: clock.now(),
+    sockets: () => live.count,
+    certificate: () => listener.certificate(),
+  })
   const first = names.includes(FIRST_DATABASE) ? FIRST_DATABASE : (names[0] ?? '')
   if (client === undefined) {
     // While a database is migrated, which may take minutes, health checks are answered.

@@ -1,4 +1,9 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
+import {
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  type X509Certificate,
+} from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -10,6 +15,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { createOwnFile, makeFolder, syncPathNow } from '../disk'
+import { type CertificateFailure, parseCertificate } from '../net/certificate'
 
 /** The plan for the next certificate. Times in ms since the epoch. */
 export interface RenewalState {
@@ -20,13 +26,6 @@ export interface RenewalState {
   /** Nothing is tried before. */
   readonly waitUntil: number
   readonly failure: CertificateFailure | null
-}
-
-export interface CertificateFailure {
-  readonly at: number
-  /** How often in a row. */
-  readonly attempts: number
-  readonly reason: string
 }
 
 /** The files of the certificate, in a folder that only the owner of the data may read. */
@@ -69,15 +68,6 @@ export function openCertificateFiles(data: string): CertificateFiles {
       }
     },
     keepState: (next) => replaceFile(folder, state, `${JSON.stringify(next)}\n`),
-  }
-}
-
-/** The first certificate of a text (PEM); undefined without one. */
-export function parseCertificate(text: string): X509Certificate | undefined {
-  try {
-    return new X509Certificate(text.slice(text.indexOf('-----BEGIN CERTIFICATE')))
-  } catch {
-    return undefined
   }
 }
 

@@ -2,27 +2,15 @@ import type { KeyObject, X509Certificate } from 'node:crypto'
 import type { Clock } from '../clock'
 import { DAY, HOUR, MINUTE } from '../domain/value/time'
 import { serverLog } from '../log/log'
+import { type CertificateStatus, parseCertificate } from '../net/certificate'
 import { type AcmeAccount, AcmeError } from './client'
-import {
-  type CertificateFailure,
-  type CertificateFiles,
-  newKey,
-  parseCertificate,
-} from './certificate-files'
+import { type CertificateFiles, newKey } from './certificate-files'
 
 /** Gets the certificate of a server and renews it. */
 export interface Renewal extends AsyncDisposable {
   /** Does what is due; resolves when it has ended. Never throws. */
   look(): Promise<void>
   status(): CertificateStatus
-}
-
-/** For administrators. Times in ms since the epoch. */
-export interface CertificateStatus {
-  readonly names: readonly string[]
-  /** Null before the first certificate. */
-  readonly expiresAt: number | null
-  readonly failure: CertificateFailure | null
 }
 
 export interface RenewalParts {

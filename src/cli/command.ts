@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, type OptionValues } from '@commande
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Clock } from '../clock'
-import { readConfig } from '../config/config'
+import { type Config, readConfig } from '../config/config'
 import { SETTINGS } from '../config/settings'
 import type { Streams } from '../control/operation'
 import type { InputOf, OperationName, OutputOf } from '../control/operations'
@@ -66,27 +66,35 @@ interface SessionOptions {
  * `UNKNOWN_DATABASE` when there is no such folder.
  */
 export async function inSession<T>(
-  { clock, terminal }: Cli,
-  { data, config: file }: FolderOptions,
+  cli: Cli,
+  options: FolderOptions,
   work: (session: Session) => Promise<T>,
-  { makesFolder = false, isDestructive = false }: SessionOptions = {},
+  session: SessionOptions = {},
 ): Promise<T> {
-  let config = { ...readConfig({ file, flags: { data } }), memory: false }
-  if (!existsSync(config.data)) {
-    const isNamed = config.data !== resolve(SETTINGS.data.fallback)
-    if (isNamed || isDestructive) throw noFolder(config.data)
-    if (!makesFolder) {
-      const folder = requireOneServer(config.data)
-      note(terminal, `Using the data of the running server, ${quoted(folder)}`)
-      config = { ...config, data: folder }
-    }
-  }
+  const config = findFolder(cli, options, session)
+  const { clock } = cli
   const [{ openSession }, { takeDataFolder }] = await Promise.all([
     import('../control/session'),
     import('../host/data-folder'),
   ])
-  await using session = await openSession(config.data, () => takeDataFolder(config, clock))
-  return await work(session)
+  await using opened = await openSession(config.data, () => takeDataFolder(config, clock))
+  return await work(opened)
+}
+
+/** The settings of a command, with the data folder that `inSession` says. */
+export function findFolder(
+  { terminal }: Cli,
+  { data, config: file }: FolderOptions,
+  { makesFolder = false, isDestructive = false }: SessionOptions = {},
+): Config {
+  const config = { ...readConfig({ file, flags: { data } }), memory: false }
+  if (existsSync(config.data)) return config
+  const isNamed = config.data !== resolve(SETTINGS.data.fallback)
+  if (isNamed || isDestructive) throw noFolder(config.data)
+  if (makesFolder) return config
+  const folder = requireOneServer(config.data)
+  note(terminal, `Using the data of the running server, ${quoted(folder)}`)
+  return { ...config, data: folder }
 }
 
 /** The data folder of the one server of this user. Throws `UNKNOWN_DATABASE` when there is not one. */

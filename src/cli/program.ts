@@ -23,6 +23,7 @@ import { addRestoreCommand } from './restore'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve-command'
 import { addExplainCommand, addTestCommands } from './test'
+import { addStatusCommand } from './status'
 import { oneLine } from './table'
 import { systemSentence } from '../net/system-error'
 import { addUserCommands } from './user'
@@ -42,6 +43,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   backup: addBackupCommands,
   restore: addRestoreCommand,
   job: addJobCommands,
+  status: addStatusCommand,
   verify: addVerifyCommand,
   audit: addAuditCommand,
   blob: addBlobCommands,

@@ -9,6 +9,7 @@ import type { Given } from './fields'
 import { type AnyOperation, type Named, onFolder, type Operation } from './operation'
 import { policyOperations } from './policy'
 import { providerOperations } from './providers'
+import { statusOperations } from './status'
 import { testOperations } from './testing'
 import { transferOperations } from './transfers'
 import { userOperations } from './users'
@@ -33,6 +34,7 @@ const OPERATIONS = {
   ...jobOperations,
   ...verifyOperations,
   ...auditOperations,
+  ...statusOperations,
   ...testOperations,
 }
 

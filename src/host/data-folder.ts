@@ -17,6 +17,7 @@ import { openFolderEngine } from './folder-engine'
 import { thisProcess } from './holder'
 import { type Host, type HostContext, openHost, type TestDoubles } from './host'
 import { createHosts, type Hosts } from './hosts'
+import type { Serving } from './serving'
 import type { Testing } from './test-mode'
 
 /** A data folder that this process has locked: until it is disposed no other process opens it (design.md §2). */
@@ -54,8 +55,10 @@ export interface DataFolder extends AsyncDisposable {
   url(database: string): string | null
   /** The public address of a database without one of its own, or null while it is unknown. */
   addressOf(database: string): string | null
-  /** Called by a server once it listens at `url`, `http://127.0.0.1:7080`. */
-  servedAt(url: string): void
+  /** The server of this process; null for a command, and before the server listens. */
+  serving(): Serving | null
+  /** Called by a server once it listens. */
+  servedBy(server: Serving): void
   /** Called when the server has started and answers commands with this token at the socket with this path. */
   answersAt(address: string, token: string): void
 }
@@ -98,9 +101,9 @@ export async function takeDataFolder(
       isMetered: config.metrics !== null,
     }),
   )
-  let served: string | null = null
+  let serving: Serving | null = null
   let isStarting = printer !== undefined
-  const base = () => config.publicUrl ?? (isLoopback(config.host) ? served : null)
+  const base = () => config.publicUrl ?? (isLoopback(config.host) ? (serving?.url ?? null) : null)
   const context = {
     ...createContext(config, clock, printer, base, testing),
     engine,
@@ -129,9 +132,10 @@ export async function takeDataFolder(
     importLimits: importLimits(config),
     offloadRule: config.offloadBeyond,
     blobLimits: blobLimits(config),
-    url: (database) => addressBelow(served, database),
-    servedAt(url) {
-      served = url
+    url: (database) => addressBelow(serving?.url ?? null, database),
+    serving: () => serving,
+    servedBy(server) {
+      serving = server
     },
     answersAt(address, token) {
       isStarting = false

@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -9,6 +8,7 @@ import { Histogram } from '../domain/value/histogram'
 import type { DataFolder } from '../host/data-folder'
 import type { AccountFigures } from '../limits/ledger'
 import { type AccessEntry, serverLog } from '../log/log'
+import type { CertificateStatus } from '../net/certificate'
 import { because } from '../net/system-error'
 import type { Live } from '../sync/live'
 import { type Door, openDoor } from './door'
@@ -26,8 +26,7 @@ export interface MetricsSources {
       readonly syncs: { readonly pulls: number; readonly pushes: number }
     }
   }
-  /** The certificate in use, PEM. */
-  readonly certificate: () => string | undefined
+  readonly certificate: () => CertificateStatus | null
   readonly every: (ms: number, work: () => void) => Disposable
 }
 
@@ -116,7 +115,7 @@ async function familiesOf(
   const jobs = surveyed.flatMap((each) => each.jobs)
   const disk = await statfs(folder.path)
   const { schedule } = folder.backups
-  const pem = certificate()
+  const expiresAt = certificate()?.expiresAt
   const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0)
   return [
     gauge('writer_waiting', 'Units that wait to be written.', sum(databases.map((d) => d.waiting))),
@@ -146,7 +145,7 @@ async function familiesOf(
     gauge(
       'certificate_expiry_timestamp_seconds',
       'When the certificate in use expires.',
-      pem && new X509Certificate(pem).validToDate.getTime() / 1000,
+      expiresAt && expiresAt / 1000,
     ),
     gauge('disk_free_bytes', 'Free disk below the data folder.', disk.bavail * disk.bsize),
     gauge('disk_size_bytes', 'The size of that disk.', disk.blocks * disk.bsize),

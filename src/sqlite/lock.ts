@@ -39,6 +39,21 @@ export function lockFolder(folder: string): Disposable | undefined {
   return { [Symbol.dispose]: () => held.close() }
 }
 
+/** True while another process has the data folder. Nothing is written, so that any user who reads it may ask. */
+export function isFolderLocked(folder: string): boolean {
+  const file = join(folder, 'lock.sqlite')
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return false
+  try {
+    using db = openDatabaseFile(file, 'read')
+    db.run('PRAGMA busy_timeout = 0')
+    using tables = db.prepare('SELECT count(*) FROM sqlite_schema')
+    tables.get()
+    return false
+  } catch (error) {
+    return isHeld(error)
+  }
+}
+
 function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino
 }

@@ -106,6 +106,24 @@ function listFolders(db: Database): [string, string][] {
   return folders.all().map(({ id, name }) => [id, name])
 }
 
+/**
+ * When the latest operation with this name that was done began, of those that `<folder>/server.sqlite` has lines about,
+ * in ms. Nothing is locked. Null when there is none, and when the file cannot be read.
+ */
+export function lastDoneIn(folder: string, operation: string): number | null {
+  const file = join(folder, 'server.sqlite')
+  if (!existsSync(file)) return null
+  try {
+    using db = openDatabaseFile(file, 'read')
+    using line = db.prepare<{ at: number }, string[]>(
+      "SELECT at FROM audit WHERE operation = ? AND result = 'done' ORDER BY at DESC LIMIT 1",
+    )
+    return line.get(operation)?.at ?? null
+  } catch {
+    return null
+  }
+}
+
 /** True unless the file is gone or belongs to another database: a damaged one may be repaired. */
 function mayHold(file: string, id: string): boolean {
   if (!existsSync(file)) return false

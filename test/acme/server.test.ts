@@ -3,6 +3,7 @@ import { readConfig } from '../../src/config/config'
 import { openLogs } from '../../src/log/log'
 import { startServer } from '../../src/server'
 import { createTestClock, DAY } from '../auth/setup'
+import { runSatchel } from '../cli/setup'
 import { collectLines, temporaryFolder } from '../setup'
 import { until } from '../timing'
 import { startAuthority } from './authority'
@@ -45,6 +46,13 @@ test('a server opens https with its first certificate, and is not ready before',
   expect(await secure()).toBe('closed')
   expect((await plain('/ready')).status).toBe(503)
   expect((await plain('/health')).status).toBe(200)
+  const certificate = async () =>
+    JSON.parse((await runSatchel(['status', '--json', '--data', folder.path])).stdout).certificate
+  expect(await certificate()).toMatchObject({
+    names: ['localhost.example'],
+    expires: null,
+    days: null,
+  })
 
   authority.httpPort = acmePort
   await until(async () => {
@@ -54,6 +62,7 @@ test('a server opens https with its first certificate, and is not ready before',
   })
   expect((await plain('/ready')).status).toBe(200)
   expect(authority.issued).toEqual([['localhost.example']])
+  expect(await certificate()).toMatchObject({ days: expect.any(Number), failure: null })
 })
 
 test('settings that contradict each other are refused', () => {

@@ -1,0 +1,13 @@
+import type { CertificateStatus } from '../net/certificate'
+
+/** The server of a data folder, as administrators see it. */
+export interface Serving {
+  /** `http://127.0.0.1:7080` */
+  readonly url: string
+  /** When it began to listen, ms since the epoch. */
+  readonly since: number
+  /** How many live connections there are. */
+  sockets(): number
+  /** Null without TLS. */
+  certificate(): CertificateStatus | null
+}
