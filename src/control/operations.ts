@@ -7,6 +7,7 @@ import { jobOperations } from './jobs'
 import { mailOperations } from './mail'
 import type { Given } from './fields'
 import { type AnyOperation, type Named, onFolder, type Operation } from './operation'
+import { objectOperations } from './objects'
 import { policyOperations } from './policy'
 import { providerOperations } from './providers'
 import { statusOperations } from './status'
@@ -25,6 +26,7 @@ const OPERATIONS = {
   ...databaseOperations,
   ...clientOperations,
   ...blobOperations,
+  ...objectOperations,
   ...backupOperations,
   ...mailOperations,
   ...userOperations,

@@ -2,6 +2,7 @@ import type { Clock } from '../clock'
 import type { Config } from '../config/config'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
+import type { WriteLimits } from '../domain/object/limits'
 import { PART_BYTES, type PartLimits } from '../domain/transfer/entry'
 import type { ServerAudit } from '../domain/store/audit'
 import type { EngineFigures } from '../domain/store/meter'
@@ -45,6 +46,8 @@ export interface DataFolder extends AsyncDisposable {
   serverFile(): Uint8Array
   /** The mail settings of the server. */
   readonly mail: ServerMail
+  /** How much one request may write. */
+  readonly writeLimits: WriteLimits
   /** The limits of each part of an imported file. */
   readonly importLimits: PartLimits
   /** Which values of objects become blobs, for databases without a rule of their own. */
@@ -129,6 +132,7 @@ export async function takeDataFolder(
     serverFile: () => engine.serverFile(),
     mail: context.mail,
     addressOf: (database) => context.addressOf(database),
+    writeLimits: config,
     importLimits: importLimits(config),
     offloadRule: config.offloadBeyond,
     blobLimits: blobLimits(config),

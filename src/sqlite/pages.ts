@@ -10,12 +10,14 @@ import {
   locateRealms,
   mayHold,
   positionsOfKeys,
+  rowsAt,
   rowsOfRealms,
   shownRow,
   sizeOf,
   SMALL_VALUE,
 } from './places'
 import { erasing } from './realms'
+import { newestRows, rowsByKey } from './ordered-pages'
 import { objectTable } from './tables'
 import { type JoinedText, knownText, textFrom, textOfRows } from './texts'
 
@@ -31,6 +33,29 @@ type Density = 'dense' | 'sparse'
 
 /** `ObjectReader.page`: each way visits a bounded number of rows and entries. */
 export function page(context: TxContext, table: Table, query: PageQuery): Page {
+  const found = pageInOrder(context, table, query)
+  if (query.hasKeys === true) addKeys(context, table, found.rows)
+  return found
+}
+
+function pageInOrder(context: TxContext, table: Table, query: PageQuery): Page {
+  const { order } = query
+  if (order === undefined) return pageByCreation(context, table, query)
+  if (order === 'newest') {
+    const { found, isExact } = newestRows(context, table, query)
+    return { ...pageOf(context, table, query, found), isExact }
+  }
+  return pageOf(context, table, query, rowsByKey(context, table, order.prefix, query.after))
+}
+
+function addKeys({ connection }: TxContext, { number }: Table, rows: readonly StoredRow[]): void {
+  const select = connection.prepare<{ key: string }>(
+    `SELECT key FROM ${objectTable(number)} WHERE seq = ?`,
+  )
+  for (const row of rows) Object.assign(row, { key: select.get(row.seq)?.key })
+}
+
+function pageByCreation(context: TxContext, table: Table, query: PageQuery): Page {
   const { lookup, realms } = query
   const end: End | undefined = query.after
   if (end?.located !== undefined) return pageOfLocated(context, table, query, end.located)
@@ -109,16 +134,6 @@ function pageOfLocated(context: TxContext, table: Table, query: PageQuery, locat
   const onward: End = { seq: end, located: { ...located, positions: rest } }
   if (rest.length > 0) return { rows, isExact, next: onward }
   return { rows, isExact, next: isAll ? undefined : endOf(end, 'sparse') }
-}
-
-/** The rows at these positions that are still there, in one statement. */
-function rowsAt({ connection }: TxContext, table: Table, positions: Float64Array): FoundRow[] {
-  if (positions.length === 0) return []
-  return connection
-    .prepare<FoundRow>(
-      `SELECT seq, realm, ${SMALL_VALUE}, sum FROM (SELECT value AS wanted FROM json_each(?)) CROSS JOIN ${objectTable(table.number)} ON seq = wanted`,
-    )
-    .all(`[${positions.join(',')}]`)
 }
 
 /** So many rows of realms are looked for by their index first, however few a page may have. */
@@ -214,23 +229,26 @@ function pageNear(
   return { rows, next: endOf(last.seq, density) }
 }
 
-/** A page of rows in order of creation: it ends early when it is heavy, and before a row that is too many. */
+/** A page of rows in their order: it ends early when it is heavy, and before a row that is too many. */
 function pageOf(
   context: TxContext,
   table: Table,
   { size, realms }: PageQuery,
-  found: Iterable<FoundRow>,
+  found: Iterable<FoundRow & { readonly key?: string }>,
 ): Page {
   const hidden = erasing(context)
   const rows: StoredRow[] = []
   let visits = 0
   let bytes = size.bytes
-  let last = 0
+  let last: (FoundRow & { readonly key?: string }) | undefined
   for (const row of found) {
     // Rows that are not shown cost time too.
-    if (visits === size.rows || bytes <= 0) return { rows, next: { seq: last } }
+    if (last !== undefined && (visits === size.rows || bytes <= 0)) {
+      const { seq, key } = last
+      return { rows, next: key === undefined ? { seq } : { seq, key } }
+    }
     visits += 1
-    last = row.seq
+    last = row
     if (hidden.has(row.realm) || realms?.has(row.realm) === false) continue
     const shown = shownRow(context, table, row)
     rows.push(shown)

@@ -64,7 +64,7 @@ export interface Located {
 /** Positions that are located at once. */
 const MOST_LOCATED = 20_000
 /** Entries that are visited at once, which takes about twenty milliseconds. */
-const MOST_VISITED = 100_000
+export const MOST_VISITED = 100_000
 
 /**
  * Locates the rows of realms after `after`; undefined when the realms have more than `bound` rows. Their index is
@@ -153,6 +153,20 @@ export function rowsOfRealms(
     .prepare<FoundRow>(`SELECT seq, realm, ${SMALL_VALUE}, sum ${inRealms(table)} LIMIT ?2`)
     .all(listOf(context, realms), most + 1)
   return rows.length > most ? undefined : rows.toSorted((one, other) => one.seq - other.seq)
+}
+
+/** The rows at these positions that are still there, in their order, in one statement. */
+export function rowsAt(
+  { connection }: TxContext,
+  table: Table,
+  positions: Float64Array,
+): FoundRow[] {
+  if (positions.length === 0) return []
+  return connection
+    .prepare<FoundRow>(
+      `SELECT seq, realm, ${SMALL_VALUE}, sum FROM (SELECT value AS wanted FROM json_each(?)) CROSS JOIN ${objectTable(table.number)} ON seq = wanted`,
+    )
+    .all(`[${positions.join(',')}]`)
 }
 
 /** One statement for all realms: a user may be in thousands of them. */

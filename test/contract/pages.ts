@@ -63,6 +63,62 @@ export function describePages(openStore: OpenStore): void {
       }
     })
 
+    test.each([1, 2, 7, 29, 30, 31])(
+      'of %p rows hold them newest first where that is the order',
+      async (rows) => {
+        await using fixture = await setupDatabase(openStore)
+        const { database } = fixture
+        const { table, shapes } = await setupShapes(database)
+        const size = { rows, bytes: 1_000_000 }
+        for (const { query, found } of shapes) {
+          const asked = { ...query, size, order: 'newest', hasKeys: true } as const
+          const pages = await pagesOf(database, table, asked, ({ seq }) => ({ seq }))
+          const keys = pages.flatMap((page) => page.rows.map(({ key }) => key))
+          // A range may be passed over: then there are others among the rows.
+          const isLoose = query.lookup?.range !== undefined
+          const shown = isLoose ? keys.filter((key) => found.includes(key ?? '')) : keys
+          expect(shown).toEqual(found.toReversed())
+          for (const page of pages) expect(page.rows.length).toBeLessThanOrEqual(rows)
+        }
+      },
+    )
+
+    test.each([1, 3, 100])(
+      'of %p rows hold all keys with a prefix, by their keys',
+      async (rows) => {
+        await using fixture = await setupDatabase(openStore)
+        const { database } = fixture
+        const { table, realms } = await setupShapes(database)
+        const size = { rows, bytes: 1_000_000 }
+        const read = async (prefix: string, realm?: RealmRef) => {
+          const only = realm === undefined ? {} : { realms: new Set([realm]) }
+          const asked = { size, order: { prefix }, hasKeys: true, ...only }
+          const pages = await pagesOf(database, table, asked)
+          return pages.flatMap((page) => page.rows.map(({ key }) => key))
+        }
+        expect(await read('k2')).toEqual(
+          names(30)
+            .filter((key) => key.startsWith('k2'))
+            .toSorted(),
+        )
+        expect(await read('')).toEqual(names(30).toSorted())
+        expect(await read('x')).toEqual([])
+        expect(await read('k2', realms[2])).toEqual(['k2', 'k20', 'k23', 'k26', 'k29'])
+        await insert(database, table, 'k2\u{10FFFF}\u{10FFFF}', 'k2é')
+        expect((await read('k2')).slice(-2)).toEqual(['k2é', 'k2\u{10FFFF}\u{10FFFF}'])
+      },
+    )
+
+    test('have the keys of their rows where these are wanted', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, shapes } = await setupShapes(database)
+      for (const { query, found } of shapes) {
+        const pages = await pagesOf(database, table, { ...query, size: CHUNK, hasKeys: true })
+        expect(pages.flatMap((page) => page.rows.map(({ key }) => key))).toEqual(found)
+      }
+    })
+
     test('as texts hold the same, as the inside of a JSON array', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
@@ -380,7 +436,8 @@ async function pagesOf(
     )
     pages.push(page)
     const { next } = page
-    if (next !== undefined) expect(next.seq).toBeGreaterThan(from?.seq ?? 0)
+    const isByCreation = query.order === undefined
+    if (next !== undefined && isByCreation) expect(next.seq).toBeGreaterThan(from?.seq ?? 0)
     after = next && (await onward(next))
   } while (after !== undefined)
   return pages

@@ -4,10 +4,9 @@ import { type Caller, operator } from '../../src/control/caller'
 import type { Order } from '../../src/control/operation'
 import { answerPerforming, perform } from '../../src/control/perform'
 import { ANONYMOUS, SERVER } from '../../src/domain/access/actor'
-import type { Scope } from '../../src/domain/value/scope'
 import { codeOf, refusalOf } from '../auth/setup'
 import type { DataFolder } from '../../src/host/data-folder'
-import { setupDataFolder } from './setup'
+import { callerWith, setupDataFolder } from './setup'
 
 async function setup() {
   const folder = await setupDataFolder()
@@ -17,11 +16,6 @@ async function setup() {
   }
   await run('db.create', { name: 'main' })
   return { folder, run, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() }
-}
-
-function callerWith(...scopes: readonly Scope[]): Caller {
-  const actor = { ...ANONYMOUS, subject: 'alice', scopes: new Set(scopes) }
-  return { ...operator(null), actor, isOperator: false }
 }
 
 const ORIGIN = { database: 'main', origin: 'https://app.example.com', force: false }

@@ -16,6 +16,8 @@ const CHANGES: readonly (readonly [name: string, input: object, upload?: string]
   ['client.rotate', {}],
   ['schema.push', {}, '{"todoItems": "@id, title"}'],
   ['import', {}, '{"data":{"rlm-public":{"todoItems":{"a":{}}}}}'],
+  ['object.put', { table: 'todoItems', value: { id: 'b', realmId: 'rlm-public' } }],
+  ['object.delete', { table: 'todoItems', key: 'b' }],
   ['table.clear', { table: 'todoItems' }],
   ['realm.clear', { realmId: 'rlm-public' }],
   ['verify', { accept: true }],

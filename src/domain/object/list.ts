@@ -1,7 +1,7 @@
 import { type Access, accessOf, mayRead } from '../access/access'
 import { type Actor, requireStanding } from '../access/actor'
 import type { ViewName } from '../access/view'
-import type { ChunkSize, Page, PageEnd, StoredRow } from '../store/objects'
+import type { ChunkSize, Page, PageEnd, PageOrder, StoredRow } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
@@ -50,12 +50,18 @@ export async function listObjects(
     : await limitedList(listing, after, query.limit, reserve)
 }
 
-interface Listing {
+export interface Listing {
   readonly database: Database
   readonly actor: Actor
   readonly view: ViewName
   readonly tableName: string
   readonly filters: readonly Filter[]
+  /** Rows must pass this too; absent: all do. */
+  readonly passes?: ((row: StoredRow) => boolean) | undefined
+  /** Absent: the order of creation. */
+  readonly order?: PageOrder | undefined
+  /** The rows have their keys. */
+  readonly hasKeys?: boolean
 }
 
 /** A list that begins with this chunk; those after it are read when they are asked for. */
@@ -120,12 +126,17 @@ function parseAfter(text: string): PageEnd {
 /** One short read of a list (design.md §3 Lists). */
 const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
 
+/** A page of a list, and how many rows were looked at for it. */
+export interface ReadPage extends Page {
+  readonly seen: number
+}
+
 /** The next rows of a list, about `wanted` of them, or as one text unless their number is `wanted`. */
-async function readPage(
-  { database, actor, view, tableName, filters }: Listing,
+export async function readPage(
+  { database, actor, view, tableName, filters, passes, order, hasKeys = false }: Listing,
   after: PageEnd | undefined,
   wanted?: number,
-): Promise<Page> {
+): Promise<ReadPage> {
   return database.read((tx) => {
     requireStanding(tx, actor)
     const table = requireTable(tx, tableName)
@@ -141,19 +152,23 @@ async function readPage(
       after,
       // Rows that filters leave out are passed over, too.
       size:
-        wanted === undefined || unindexed.length > 0
+        wanted === undefined || unindexed.length > 0 || passes !== undefined
           ? CHUNK
           : { ...CHUNK, rows: Math.min(wanted, CHUNK.rows) },
       realms,
       lookup: indexed?.lookup,
       joined: isWhole && others.length === 0 && wanted === undefined,
+      hasKeys,
+      ...(order === undefined ? {} : { order }),
     })
+    const seen = page.rows.length
     const left = page.isExact === true && indexed?.isExact === true ? unindexed : others
-    if (isWhole && left.length === 0) return page
+    if (isWhole && left.length === 0 && passes === undefined) return { ...page, seen }
     const isListed = (row: StoredRow) =>
       (isWhole || mayReadRow(access, table, row)) &&
+      passes?.(row) !== false &&
       (left.length === 0 || matches(left, parseStored(row.value)))
-    return { ...page, rows: page.rows.filter(isListed) }
+    return { ...page, seen, rows: page.rows.filter(isListed) }
   })
 }
 

@@ -1,6 +1,7 @@
 import { accessOf } from '../access/access'
 import { requireWriter } from '../access/actor'
-import type { Database } from '../store/store'
+import type { StoredObject } from '../store/objects'
+import type { Database, WriteTx } from '../store/store'
 import { isShown, keyInView, realmsInView, unknownObject } from './object'
 import { type WriteRequest, writingInView } from './writing'
 import { requireTable } from './tables'
@@ -11,6 +12,8 @@ export interface Removal extends WriteRequest {
   readonly table: string
   /** The key in the address, decoded. */
   readonly key: string
+  /** Called in the unit with the object that is about to be removed. */
+  readonly before?: (tx: WriteTx, object: StoredObject) => void
 }
 
 /**
@@ -29,6 +32,7 @@ export function removeObject(database: Database, removal: Removal): Promise<void
       if (previous === undefined || !isShown(actor, access, view, table, key, previous.realm)) {
         throw unknownObject()
       }
+      removal.before?.(tx, previous)
       writeRows(writingInView(tx, removal, table, access), [{ before: previous, after: undefined }])
     },
     { keys: [{ table: removal.table, keys: [removal.key] }], subject: actor.subject },

@@ -58,6 +58,8 @@ export interface Upsert extends UpsertTarget {
   /** The key in the address of a single object, decoded; absent when the objects name their own. */
   readonly key?: string | undefined
   readonly rulesByTable: RulesByTable
+  /** Called with the key of a single object in the unit that stores it, before that; undefined: it has none yet. */
+  readonly before?: (tx: WriteTx, table: Table, key: string | undefined) => void
 }
 
 /** An upsert that was prepared before its objects are read; valid for one upsert. */
@@ -106,12 +108,20 @@ function writeDrafts(
   const options: WriteOptions = {
     keys: [{ table: upsert.table, keys }],
     // A single object is checked before it is put.
-    rarelyFails: drafts.length === 1 && !plan.table.builtIn && plan.offload === undefined,
+    rarelyFails:
+      drafts.length === 1 &&
+      !plan.table.builtIn &&
+      plan.offload === undefined &&
+      upsert.before === undefined,
     signal: upsert.signal,
     subject: upsert.actor.subject,
   }
   if (drafts.length === 1) {
-    return database.write((tx) => putSome(writingOf(tx, upsert, plan, 0), drafts), options)
+    return database.write((tx) => {
+      const writing = writingOf(tx, upsert, plan, 0)
+      upsert.before?.(tx, writing.table, drafts[0]?.key)
+      return putSome(writing, drafts)
+    }, options)
   }
   return database.writeSteps(async (step) => {
     const texts: string[] = []

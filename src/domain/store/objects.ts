@@ -41,7 +41,10 @@ export interface Tombstone {
   readonly entered: number
 }
 
-export type StoredRow = Pick<StoredObject, 'seq' | 'realm' | 'value' | 'isDamaged'>
+export type StoredRow = Pick<StoredObject, 'seq' | 'realm' | 'value' | 'isDamaged'> & {
+  /** Present when the query asks for keys. */
+  readonly key?: string
+}
 
 /** How much one short read may take: it ends at whichever comes first. */
 export interface ChunkSize {
@@ -70,14 +73,23 @@ export interface PageQuery {
   readonly lookup?: IndexLookup | undefined
   /** One text instead of rows, where the engine has it as cheaply. */
   readonly joined?: boolean
+  /** Each row has its key. */
+  readonly hasKeys?: boolean
+  /** Absent: the order of creation. */
+  readonly order?: PageOrder
 }
+
+/** The newest first, or all objects whose keys begin with `prefix`, by their keys as UTF-8; an order has rows only. */
+export type PageOrder = 'newest' | { readonly prefix: string }
 
 /** Where a page ended. An engine may keep more in it for the next page of the same query. */
 export interface PageEnd {
   readonly seq: number
+  /** The key of the last row that was visited, in the order of keys. */
+  readonly key?: string
 }
 
-/** Objects in order of creation. */
+/** Objects in the order of the query. */
 export interface Page {
   readonly rows: readonly StoredRow[]
   /** The values, joined by commas, instead of `rows`: it may be larger than the size of the page. */
