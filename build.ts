@@ -168,7 +168,7 @@ async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promi
     entrypoints: [
       'src/main.ts',
       'src/sqlite/checkpoint-worker.ts',
-      'src/sqlite/migration-worker.ts',
+      'src/sqlite/file-worker.ts',
     ].map((path) => join(import.meta.dir, path)),
     target: 'bun',
     format: 'esm',

@@ -54,6 +54,7 @@ CREATE TABLE index_entries (
 
 CREATE TABLE realm_ids (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
+  -- The SHA-256 of the id once the realm is erased.
   id TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('live', 'erasing', 'erased')),
   -- The revision in which this life of the id began.

@@ -1,10 +1,10 @@
 import type { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../config/config'
 import { carryOut, type Cli, example, tell, withDatabase, withFolder } from './command'
-import { credentials, print } from './output'
+import { credentials, isoTime, minute, print, showProgress, size } from './output'
 import { table } from './table'
 
-/** `satchel db create|list|address|offload|adopt|delete`. */
+/** `satchel db create|list|address|offload|adopt|compact|delete|undelete`. */
 export function addDatabaseCommands(program: Command, cli: Cli): void {
   const db = program.command('db').description('the databases of a data folder')
 
@@ -80,6 +80,35 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
         return `The database ${name} has an identity of its own`
       }),
     )
+
+  withFolder(db.command('compact'))
+    .description('write the files of a database anew, so that nothing is left of removed objects')
+    .argument('<name>', 'its name')
+    .addHelpText(
+      'after',
+      '\nErasures that are under way are finished first. Takes as much room again as the database meanwhile, during which a running server answers its requests with 503; other databases are served. Freed blocks of the disk, snapshots, copies from before an upgrade and backups keep what they had.',
+    )
+    .addHelpText('after', example('satchel db compact todo'))
+    .action(async (name, options) => {
+      using progress = showProgress(cli, options, 'bytes')
+      const streams = { progress: progress.update }
+      const found = await carryOut(cli, 'db.compact', { ...options, name }, { streams })
+      progress[Symbol.dispose]()
+      const oldCopies = found.oldCopies.map((copy) => ({ ...copy, made: isoTime(copy.made) }))
+      const left = oldCopies.map(
+        ({ file, bytes, made }) => `\n  ${file} (${size(bytes)}, of ${minute(made)})`,
+      )
+      const copies =
+        left.length === 0
+          ? ''
+          : `\nCopies from before an upgrade keep what they had, and are removed after 30 days:${left.join('')}`
+      await print(
+        cli,
+        options,
+        { ...found, oldCopies },
+        `The database ${name} is written anew: ${size(found.after)}, before ${size(found.before)}${copies}`,
+      )
+    })
 
   withFolder(db.command('delete'))
     .description('delete a database and everything in it; this cannot be undone')

@@ -126,6 +126,21 @@ export const databaseOperations = {
     },
   ),
 
+  /** Progress is in bytes. The copies are of this database, with when they were made, ms. */
+  'db.compact': onFolder(
+    {
+      scopes: 'operator',
+      effect: 'write',
+      summary: 'Write a database anew, without what was removed from it',
+      input: { name: text },
+    },
+    async (folder, { name }, { progress }) => ({
+      name,
+      ...(await folder.compact(name, progress)),
+      oldCopies: folder.oldCopies().filter(({ database }) => database === name),
+    }),
+  ),
+
   /** Marks the database for deletion, or removes it at once when that is `hard`. */
   'db.delete': onFolder(
     {

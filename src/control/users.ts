@@ -212,7 +212,7 @@ export const userOperations = {
         address: 'DELETE /users/:user',
         tag: 'users',
         description:
-          'Users may delete their own account, even with an expired licence; deleting others also needs `GLOBAL_READ` and `GLOBAL_WRITE`. Objects that only this user could see are erased. Shared objects stay, without the user as a member; in a realm without another manager, all remaining members get full rights. Bytes of erased rows are overwritten in the minutes after; some can stay in gaps of pages. Freed blocks of the disk, snapshots, copies from before an upgrade and backups keep what they had.',
+          'Users may delete their own account, even with an expired licence; deleting others also needs `GLOBAL_READ` and `GLOBAL_WRITE`. Objects that only this user could see are erased. Shared objects stay, without the user as a member; in a realm without another manager, all remaining members get full rights. Bytes of erased rows are overwritten in the minutes after; some can stay in gaps of pages until the operator compacts the database. Freed blocks of the disk, snapshots, copies from before an upgrade and backups keep what they had.',
         curl: '/users/bob@example.com',
         answer: { description: 'Deleted.' },
         show: () => undefined,

@@ -4,6 +4,7 @@ import { SatchelError } from '../domain/value/error'
 export interface Backups {
   /** Begins one, until it is disposed. Throws `CONFLICT` while another is under way, and for data in memory. */
   begin(): Disposable
+  isUnderWay(): boolean
   /** The scheduled backups, which the schedule itself keeps up to date; null without a schedule. */
   schedule: ScheduleStatus | null
 }
@@ -28,6 +29,7 @@ export function createBackups(isMemory: boolean): Backups {
   let isUnderWay = false
   return {
     schedule: null,
+    isUnderWay: () => isUnderWay,
     begin() {
       if (isMemory) {
         throw new SatchelError(

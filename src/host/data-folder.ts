@@ -5,13 +5,16 @@ import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { WriteLimits } from '../domain/object/limits'
 import { PART_BYTES, type PartLimits } from '../domain/transfer/entry'
 import type { ServerAudit } from '../domain/store/audit'
+import type { OldCopy } from '../domain/store/engine'
 import type { EngineFigures } from '../domain/store/meter'
+import type { Compacted } from '../domain/store/store'
 import type { Message } from '../mail/message'
 import type { ServerMail } from '../mail/mailer'
 import { isLoopback } from '../net/networks'
 import { createOutbound } from '../net/outbound'
 import type { Door } from './door'
 import { type Backups, createBackups } from './backups'
+import { compactDatabase } from './compaction'
 import { createDeletions, type Deletions } from './deletions'
 import { requireRestored, takeFolder } from './folder'
 import { openFolderEngine } from './folder-engine'
@@ -38,6 +41,10 @@ export interface DataFolder extends AsyncDisposable {
    * then nothing is left of it.
    */
   restore(name: string, frames: AsyncIterable<Uint8Array>, revokesLogins: boolean): Promise<Host>
+  /** Writes a database anew, as `compactDatabase` says. */
+  compact(name: string, progress?: (done: number, total: number) => void): Promise<Compacted>
+  /** The copies of databases from before an upgrade, the oldest first. */
+  oldCopies(): readonly OldCopy[]
   /** The lines about operations that belong to no database. */
   readonly audit: ServerAudit
   /** The state of the engine, for metrics. */
@@ -116,6 +123,7 @@ export async function takeDataFolder(
   const all = stack.use(createHosts({ store, open: (through) => openHost(through, context) }))
   testing?.opened(all.at('test'), engine.tests)
   const deletions = stack.use(createDeletions(all.at('upkeep'), clock))
+  const backups = createBackups(config.memory)
   const owned = stack.move()
   return {
     path,
@@ -124,9 +132,12 @@ export async function takeDataFolder(
     hostsAt: (door) => all.at(door),
     testing,
     deletions,
-    backups: createBackups(config.memory),
+    backups,
     restore: (name, frames, revokesLogins) =>
       all.at('command').make(name, () => engine.restore(name, frames, revokesLogins)),
+    compact: (name, progress) =>
+      compactDatabase({ hosts: all.at('upkeep'), store, backups }, name, progress),
+    oldCopies: () => engine.oldCopies(),
     audit: engine.serverAudit,
     figures: () => engine.figures(),
     serverFile: () => engine.serverFile(),

@@ -10,8 +10,10 @@ import { Meter } from '../domain/store/meter'
 import { randomToken } from '../domain/value/id'
 import { sweepScratch } from '../domain/transfer/spool'
 import { SatchelError } from '../domain/value/error'
+import { HOUR } from '../domain/value/time'
 import { serverLog } from '../log/log'
 import type { Durability } from '../sqlite/durability'
+import { listOldCopies, removeOldCopies } from '../sqlite/old-copies'
 import {
   createSqliteStore,
   REMOVED,
@@ -54,6 +56,7 @@ export function openFolderEngine(
   })
   const isDurable = durability !== 'none'
   const folderOf = (database: string) => join(path, 'databases', database)
+  const sweeping = setInterval(() => sweepOldCopies(path, clock.now()), HOUR).unref()
   return {
     store,
     tests: {
@@ -96,10 +99,27 @@ export function openFolderEngine(
           rmSync(draft, { recursive: true, force: true })
         }
       }),
+    oldCopies: () => listOldCopies(path),
     serverAudit: store.serverAudit,
     serverFile: () => store.serverFile(),
     figures: () => store.figures(),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      clearInterval(sweeping)
+      await store[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Never throws. */
+function sweepOldCopies(path: string, now: number): void {
+  try {
+    for (const { database, file } of removeOldCopies(path, now))
+      serverLog.info('The copy from before an upgrade was removed after 30 days', {
+        database,
+        file,
+      })
+  } catch (error) {
+    serverLog.error('Copies from before an upgrade could not be removed', { error })
   }
 }
 

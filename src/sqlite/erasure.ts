@@ -1,6 +1,7 @@
 import type { Traces } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
+import { hashSecret } from '../domain/value/secret'
 import { eraseUploads, removeIfLeft, removeRefs } from './blobs'
 import type { WriteContext } from './context'
 import { removeEntries, sweep } from './entries'
@@ -35,7 +36,13 @@ export function erase(
 }
 
 function finish({ connection, unit: { group } }: WriteContext, realm: RealmRef): void {
-  connection.prepare("UPDATE realm_ids SET state = 'erased' WHERE number = ?").run(realm)
+  const { prepare } = connection
+  const { id } = prepare<{ id: string }>('SELECT id FROM realm_ids WHERE number = ?').get(realm)!
+  // The id may be an address, or have the key of an object in it.
+  prepare("UPDATE realm_ids SET state = 'erased', id = ? WHERE number = ?").run(
+    hashSecret(id),
+    realm,
+  )
   noteSum(connection, 'realm_ids', realm)
   group.flags.realms = true
   group.flags.erased = true

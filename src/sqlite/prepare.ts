@@ -114,15 +114,25 @@ export function requireSqlite(
   warn(sentence)
 }
 
-/** The copy appears under its name when it is complete and synced, which SQLite does not do itself. */
-function backUp({ prepare }: Connection, file: string, copy: string): void {
+/** The copy appears under its name when it is complete. */
+function backUp(connection: Connection, file: string, copy: string): void {
   const draft = `${copy}.draft`
-  rmSync(draft, { force: true })
-  keepPrivate(draft)
-  prepare('VACUUM INTO ?').run(draft)
-  syncPathNow(draft)
+  writeCopy(connection, draft)
   renameSync(draft, copy)
   syncPathNow(dirname(file))
+}
+
+/** Writes the content of a file as another one, without its gaps, and syncs it, which SQLite does not do itself. */
+export function writeCopy({ prepare }: Connection, copy: string): void {
+  removeCopy(copy)
+  keepPrivate(copy)
+  prepare('VACUUM INTO ?').run(copy)
+  syncPathNow(copy)
+}
+
+/** Removes a copy that may have been interrupted: SQLite would take its journal for that of the next one. */
+export function removeCopy(copy: string): void {
+  for (const name of [copy, `${copy}-journal`]) rmSync(name, { force: true })
 }
 
 /** The rows in which new databases differ. */

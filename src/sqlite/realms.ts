@@ -1,4 +1,5 @@
 import { SatchelError } from '../domain/value/error'
+import { hashSecret } from '../domain/value/secret'
 import type { TxContext, WriteContext } from './context'
 import { fact, note, noteRealm } from './memo'
 import type { realmIds } from './schema'
@@ -30,11 +31,12 @@ export class RealmReads<Context extends TxContext = TxContext> implements RealmR
 
   isRetired(id: string) {
     this.#noteId(id)
-    return (
-      this.context.connection
-        .prepare("SELECT 1 FROM realm_ids WHERE id = ? AND state <> 'live' LIMIT 1")
-        .get(id) !== null
-    )
+    const { connection } = this.context
+    const has = (named: string, state: 'erasing' | 'erased') =>
+      connection
+        .prepare('SELECT 1 FROM realm_ids WHERE id = ? AND state = ? LIMIT 1')
+        .get(named, state) !== null
+    return has(id, 'erasing') || has(hashSecret(id), 'erased')
   }
 
   isUsed(id: string) {

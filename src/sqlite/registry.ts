@@ -24,6 +24,8 @@ export interface Registry extends Disposable {
   readonly audit: ServerAudit
   /** The bytes of the file, which is small. */
   image(): Uint8Array
+  /** Writes the file anew, without what was removed from it. Throws like `openDatabase`. */
+  compact(): void
 }
 
 /**
@@ -69,6 +71,13 @@ export function openRegistry(
       rename: (user, id) => change(() => db.run(RENAME_AUDIT, [id, user])),
     },
     image: () => db.serialize(),
+    compact() {
+      try {
+        db.run('VACUUM')
+      } catch (error) {
+        throw openFailure(error, file)
+      }
+    },
     [Symbol.dispose]: () => db.close(),
   }
 
@@ -91,6 +100,7 @@ function openFile(file: string, durability: Durability): Database {
     keepPrivate(file)
     db = openDatabaseFile(file, 'create')
     setDurability(db, durability)
+    db.run('PRAGMA secure_delete = ON')
     db.run('CREATE TABLE IF NOT EXISTS folders (id TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT')
     db.run(CREATE_AUDIT)
     db.run('CREATE INDEX IF NOT EXISTS audit_by_time ON audit (at)')

@@ -20,6 +20,7 @@ import type { Store } from '../domain/store/store'
 import type { DatabaseImage, TestStore } from '../domain/store/test-store'
 import { SatchelError, quoted } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
+import { compactFile, removeDraft } from './compact'
 import { type DatabaseOptions, openDatabase, type SqliteDatabase } from './database'
 import { requireLog, requireOwnLog, requireSoundLog } from './log-file'
 import { migrateApart } from './migration'
@@ -94,6 +95,7 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
 
   async function openNow(name: string): Promise<SqliteDatabase> {
     const file = fileOf(name)
+    removeDraft(file)
     requireWhole(file, hadData(name))
     requireLog(file)
     requireOwnLog(file)
@@ -187,6 +189,15 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
       } finally {
         leaving.delete(name)
       }
+    },
+    async compact(name, progress) {
+      requireKnown(name)
+      // Its log is checked, and an older file migrated.
+      await opened(name)
+      await close(name)
+      const compacted = await compactFile(fileOf(name), options.durability, progress)
+      registry.compact()
+      return compacted
     },
     requireFree,
     async place(name, draft) {

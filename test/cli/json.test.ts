@@ -15,6 +15,7 @@ const RUNS: readonly (readonly [line: string, exitCode?: number])[] = [
   ['db address todo https://todo.example.com'],
   ['db offload todo clients'],
   ['db adopt todo', 1],
+  ['db compact todo'],
   ['db undelete todo'],
   ['client create --scopes ACCESS_DB --email bob@example.com'],
   ['client list'],

@@ -84,6 +84,7 @@ test('each change of the server has a line in its file, with its result', async 
   await run(folder, 'backup', { database: 'main' })
   expect(await codeOf(() => run(folder, 'backup.restore', { name: 'other' }))).toBe('DAMAGED')
   expect(await codeOf(() => run(folder, 'db.adopt', { name: 'main' }))).toBe('CONFLICT')
+  await run(folder, 'db.compact', { name: 'main' })
   await run(folder, 'db.delete', { database: 'main', hard: true })
   const lines = folder.audit.list(START, 100)
   expect(lines.map(({ operation, result }) => `${operation} ${result}`)).toEqual([
@@ -91,6 +92,7 @@ test('each change of the server has a line in its file, with its result', async 
     'backup done',
     'backup.restore DAMAGED',
     'db.adopt CONFLICT',
+    'db.compact done',
     'db.delete done',
   ])
   const own = operationNames().filter((name) => {

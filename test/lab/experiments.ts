@@ -12,6 +12,7 @@ import { hostileSyncs } from './hostile-syncs'
 import { importBesideCrowd } from './import-crowd'
 import { timeHiddenObjects } from './hidden-times'
 import { killBackups } from './kill-backups'
+import { killCompactions } from './kill-compactions'
 import { killDeletions } from './kill-deletions'
 import { killPosts } from './kill-posts'
 import { killSteps } from './kill-steps'
@@ -345,6 +346,17 @@ export const experiments: readonly Experiment[] = [
       const { servers, commands, problems } = await killBackups(rounds, seed)
       const facts = `${servers} servers and ${commands} commands killed while a backup was made`
       return { facts, problems }
+    },
+  },
+  {
+    promise: 57,
+    title: 'a compaction that is killed at any of its system calls leaves a whole database',
+    unit: 'kills',
+    rounds: 1_000,
+    obstacle: powerObstacle,
+    async run(rounds) {
+      const { calls, problems } = await killCompactions(rounds)
+      return { facts: `${calls} system calls`, problems }
     },
   },
   ...[1_000, 5_000].map((rate): Experiment => ({

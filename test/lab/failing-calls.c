@@ -1,13 +1,16 @@
 /*
  * Fails one system call on the files of a database: loaded with LD_PRELOAD, this counts the calls of
  * open, write, truncate and fsync, and lets number FAILING_CALL of them fail, once, with FAILING_ERROR
- * (promise 5). It writes how many there were to the file FAILING_COUNT.
+ * (promise 5). It writes how many there were to the file FAILING_COUNT. With FAILING_KILLS the process is killed before
+ * that call instead, which may be one that renames or removes a file too, and drafts of the files are watched as well
+ * (promise 57).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +28,14 @@ static long number_of(const char *name) {
   return value == NULL ? 0 : atol(value);
 }
 
+static int kills(void) { return getenv("FAILING_KILLS") != NULL; }
+
 static int is_watched(int fd) { return fd >= 0 && fd < FILES && watched[fd]; }
 
 static int is_database(const char *path) {
   const char *name = strrchr(path, '/');
   name = name == NULL ? path : name + 1;
+  if (kills()) return strncmp(name, "database.sqlite", 15) == 0;
   return strcmp(name, "database.sqlite") == 0 || strcmp(name, "database.sqlite-wal") == 0;
 }
 
@@ -49,6 +55,7 @@ static int fails(void) {
   note();
   pthread_mutex_unlock(&lock);
   if (call != number_of("FAILING_CALL")) return 0;
+  if (kills()) kill(getpid(), SIGKILL);
   errno = (int)number_of("FAILING_ERROR");
   return 1;
 }
@@ -96,3 +103,13 @@ TRUNCATE(ftruncate64, off64_t)
 
 SYNC(fsync)
 SYNC(fdatasync)
+
+#define NAMES(RESULT, NAME, PARAMETERS, VALUES)                                             \
+  RESULT NAME PARAMETERS {                                                                  \
+    RESULT(*real) PARAMETERS = dlsym(RTLD_NEXT, #NAME);                                     \
+    if (kills() && is_database(path)) fails();                                              \
+    return real VALUES;                                                                     \
+  }
+
+NAMES(int, rename, (const char *path, const char *to), (path, to))
+NAMES(int, unlink, (const char *path), (path))

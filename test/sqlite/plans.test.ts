@@ -187,7 +187,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
   ],
   [/FROM realm_ids WHERE id = \? AND state = 'live'/, /USING INDEX realm_ids_live \(id=\?\)/],
   [/FROM realm_ids WHERE number = \?/, /SEARCH realm_ids USING INTEGER PRIMARY KEY/],
-  [/FROM realm_ids WHERE id = \? AND state <> 'live'/, /USING INDEX realm_ids_by_id \(id=\?\)/],
+  [/FROM realm_ids WHERE id = \? AND state = \?/, /USING INDEX realm_ids_by_id \(id=\?\)/],
   [/^UPDATE realm_ids/, /SEARCH realm_ids USING INTEGER PRIMARY KEY/],
   [
     /FROM blob_uploads WHERE realm = \? AND blob = \?/,

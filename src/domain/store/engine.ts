@@ -32,8 +32,20 @@ export interface Engine extends AsyncDisposable {
    * the original. Throws `CONFLICT` when the name is taken, and leaves nothing when it fails.
    */
   restore(name: string, frames: AsyncIterable<Uint8Array>, revokesLogins: boolean): Promise<void>
+  /** The copies of databases from before an upgrade, the oldest first. The engine removes them after 30 days. */
+  oldCopies(): readonly OldCopy[]
   readonly serverAudit: ServerAudit
   /** The file of the server, which belongs to no database, as of now. */
   serverFile(): Uint8Array
   figures(): EngineFigures
+}
+
+/** A whole database as it was before an upgrade, with everything that has been erased since. */
+export interface OldCopy {
+  readonly database: string
+  /** Its path. */
+  readonly file: string
+  readonly bytes: number
+  /** When it was made, ms. */
+  readonly made: number
 }

@@ -61,6 +61,17 @@ export interface Store extends AsyncDisposable {
   adopt(name: string): Promise<void>
   /** Closes the database and removes everything of it. Throws `UNKNOWN_DATABASE`. */
   remove(name: string): Promise<void>
+  /**
+   * Closes the database and writes its files anew, so that they hold nothing of removed rows. `progress` gets bytes.
+   * Throws `UNKNOWN_DATABASE`, and `STORAGE_FULL` or `STORAGE_FAILED`: then they are as they were.
+   */
+  compact(name: string, progress?: (done: number, total: number) => void): Promise<Compacted>
+}
+
+/** The size of a database before and after it was written anew, in bytes. */
+export interface Compacted {
+  readonly before: number
+  readonly after: number
 }
 
 export interface Database extends AsyncDisposable {
