@@ -3,6 +3,7 @@ import { chmod, cp, link, mkdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import process from 'node:process'
 import { license, version } from './package.json'
+import { bundle } from './src/admin/bundle'
 import manifest from './src/npm/package.json'
 import { thisPlatform } from './src/npm/platform'
 import { makeBlank } from './src/sqlite/prepare'
@@ -103,6 +104,30 @@ const withBlank: Bun.BunPlugin = {
   },
 }
 
+/** Writes the files of the page for administrators to a folder, and embeds them (src/admin/embedded.ts). */
+async function withAdminPage(folder: string): Promise<Bun.BunPlugin> {
+  // Before the build: a build within a build never ends.
+  const files = (await bundle()).map((file) => ({ ...file, path: join(folder, `${file.name}.gz`) }))
+  for (const { path, bytes } of files) await Bun.write(path, bytes)
+  const contents = [
+    ...files.map(({ path }, at) => {
+      return `import file${at} from ${JSON.stringify(path)} with { type: 'file' }`
+    }),
+    'const read = async (path) => await Bun.file(path).bytes()',
+    'export const readFiles = async () => [',
+    ...files.map(({ name, type, isImmutable }, at) => {
+      return `{ ...${JSON.stringify({ name, type, isImmutable })}, bytes: await read(file${at}) },`
+    }),
+    ']',
+  ].join('\n')
+  return {
+    name: 'admin page',
+    setup(build) {
+      build.onLoad({ filter: /\/src\/admin\/embedded\.ts$/ }, () => ({ contents, loader: 'js' }))
+    },
+  }
+}
+
 /** Puts the commit in place of nothing (src/commit.ts): one commit always gives the same executable. */
 const withCommit: Bun.BunPlugin = {
   name: 'commit',
@@ -162,6 +187,7 @@ async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promi
   // Put in place when it is whole, also under a program that runs. Its name is in the executable, where a
   // number of a process would be of no use.
   const draft = join(DIST, String(process.pid), 'satchel')
+  const withPage = await withAdminPage(join(DIST, String(process.pid), 'admin'))
   await Bun.build({
     root: import.meta.dir,
     // Workers are entry points of their own: an executable has no files to load them from.
@@ -172,7 +198,7 @@ async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promi
     ].map((path) => join(import.meta.dir, path)),
     target: 'bun',
     format: 'esm',
-    plugins: [withBlank, withCommit, loadOnUse],
+    plugins: [withBlank, withPage, withCommit, loadOnUse],
     bytecode: true,
     // Modules that are imported on demand are also read from the file on demand.
     splitting: true,

@@ -1,0 +1,11 @@
+import { Dialog } from '../parts/dialog'
+import { Explain, type Question } from './explain'
+
+/** Explains a right of a user over the page. */
+export function ExplainDialog({ question, onClose }: { question: Question; onClose: () => void }) {
+  return (
+    <Dialog title="Explain" isWide onClose={onClose}>
+      <Explain question={question} />
+    </Dialog>
+  )
+}

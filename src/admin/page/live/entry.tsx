@@ -1,0 +1,155 @@
+import { useMemo, useState } from 'preact/hooks'
+import { ExplainDialog } from '../explain/explain-dialog'
+import { Icon } from '../parts/icon'
+import { exactTime } from '../parts/ago'
+import { may } from '../server/session'
+import { hrefOf } from '../shell/route'
+import type { Commit, Entry, Rejected, TableChange, Writer } from './feed'
+import { Hearers } from './hearers'
+
+/** A line, which is only drawn again when it has changed. */
+export function EntryRow({ entry }: { entry: Entry }) {
+  return useMemo(() => {
+    if ('rejected' in entry) return <RejectedRow rejected={entry.rejected} />
+    if ('gap' in entry) return <GapRow gap={entry.gap} />
+    return <CommitRow commit={entry.commit} heard={entry.heard} />
+  }, [entry])
+}
+
+function CommitRow({
+  commit,
+  heard,
+}:
+  | Extract<Entry, { commit: Commit }>
+  | { commit: Commit; heard: Extract<Entry, { commit: Commit }>['heard'] }) {
+  return (
+    <li class="entry">
+      <Clock at={commit.at} />
+      <Author writer={commit.writer} />
+      <div class="changes">
+        {commit.tables.map((change) => (
+          <Change key={change.table} change={change} />
+        ))}
+        {commit.realms.length > 0 && <Realms realms={commit.realms} />}
+      </div>
+      <Hearers heard={heard} />
+    </li>
+  )
+}
+
+function RejectedRow({ rejected }: { rejected: Rejected }) {
+  const [isExplaining, setIsExplaining] = useState(false)
+  const { writer, table, key, code, message, rule } = rejected
+  const user = writer.uid ?? writer.email
+  return (
+    <li class="entry rejected">
+      <Clock at={rejected.at} />
+      <Author writer={writer} />
+      <div class="changes">
+        <span class="change">
+          <Icon name="close" />
+          <span class="table-name" dir="auto">
+            {table}
+          </span>
+          {key !== null && <KeyLink table={table} objectKey={key} />}
+        </span>
+        <span class="sentence" dir="auto">
+          {message}
+          {rule ? <span class="soft"> ({rule})</span> : null}
+        </span>
+      </div>
+      <div class="hearers">
+        <code class="badge bad">{code}</code>
+        {user && may('explain') && (
+          <button class="small-button" onClick={() => setIsExplaining(true)}>
+            Explain
+          </button>
+        )}
+      </div>
+      {isExplaining && user && (
+        <ExplainDialog
+          question={{ as: user, do: 'update', table, key }}
+          onClose={() => setIsExplaining(false)}
+        />
+      )}
+    </li>
+  )
+}
+
+function GapRow({ gap }: { gap: { at: number; missed: number | null } }) {
+  const missed =
+    gap.missed === null
+      ? 'some changes'
+      : `${gap.missed} ${gap.missed === 1 ? 'change' : 'changes'}`
+  return (
+    <li class="entry gap">
+      <Clock at={gap.at} />
+      <span>This page missed {missed} here.</span>
+    </li>
+  )
+}
+
+function Clock({ at }: { at: number }) {
+  const date = new Date(at)
+  const pad = (value: number, length = 2) => String(value).padStart(length, '0')
+  return (
+    <time class="clock" dateTime={date.toISOString()} title={exactTime(date)}>
+      {pad(date.getHours())}:{pad(date.getMinutes())}:{pad(date.getSeconds())}
+      <span class="ms">.{pad(date.getMilliseconds(), 3)}</span>
+    </time>
+  )
+}
+
+function Author({ writer }: { writer: Writer }) {
+  const { uid, email, client, device, door } = writer
+  const name = email ?? uid ?? client ?? 'the server'
+  return (
+    <div class="author">
+      <span class="clip" dir="auto" title={name}>
+        {name}
+      </span>
+      <span class="soft small clip">
+        {door}
+        {device ? ` · ${device.slice(0, 6)}` : ''}
+      </span>
+    </div>
+  )
+}
+
+const SHOWN_KEYS = 3
+
+function Change({ change }: { change: TableChange }) {
+  const { table, puts, deletes, keys } = change
+  const rest = puts + deletes - Math.min(keys.length, SHOWN_KEYS)
+  return (
+    <span class="change">
+      {puts > 0 && <span class="count good-text">+{puts.toLocaleString()}</span>}
+      {deletes > 0 && <span class="count bad-text">−{deletes.toLocaleString()}</span>}
+      <a class="table-name" dir="auto" href={hrefOf('data', table)}>
+        {table}
+      </a>
+      {keys.slice(0, SHOWN_KEYS).map((key) => (
+        <KeyLink key={key} table={table} objectKey={key} />
+      ))}
+      {rest > 0 && <span class="soft small">and {rest.toLocaleString()} more</span>}
+    </span>
+  )
+}
+
+function KeyLink({ table, objectKey }: { table: string; objectKey: string }) {
+  return (
+    <a class="object-key" dir="auto" title={objectKey} href={hrefOf('data', table, objectKey)}>
+      {objectKey}
+    </a>
+  )
+}
+
+function Realms({ realms }: { realms: readonly string[] }) {
+  const [first = ''] = realms
+  return (
+    <a class="realm" title={realms.join('\n')} dir="auto" href={hrefOf('sharing', first)}>
+      {first}
+      {realms.length > 1 && ` +${realms.length - 1}`}
+    </a>
+  )
+}

@@ -1,0 +1,66 @@
+import { effect, signal } from '@preact/signals'
+import { follow, type FollowState } from '../server/call'
+import { may, session } from '../server/session'
+import { database } from '../shell/route'
+import { addItems, cutFeed, EMPTY_FEED, type Feed, type LiveItem } from './feed'
+
+/** The lines of the chosen database. They go on while other pages are open. */
+export const feed = signal<Feed>(EMPTY_FEED)
+export const state = signal<FollowState>('connecting')
+export const failure = signal<unknown>(undefined)
+/** Lines wait while this is true. */
+export const isPaused = signal(false)
+export const waitingCount = signal(0)
+
+let waiting: LiveItem[] = []
+/** More are dropped, and counted as missed. */
+const MOST_WAITING = 2_000
+let frame: number | undefined
+
+effect(() => {
+  const name = database.value
+  if (!session.value || name === '' || !may('live.follow')) return undefined
+  const abort = new AbortController()
+  if (followed !== name) clear()
+  followed = name
+  failure.value = undefined
+  follow('live.follow', { database: name }, { signal: abort.signal, onItem: take, onState }).catch(
+    (error: unknown) => (failure.value = error),
+  )
+  return () => abort.abort()
+})
+
+let followed = ''
+
+function onState(next: FollowState): void {
+  if (next === 'cut' && state.peek() === 'following') feed.value = cutFeed(feed.peek())
+  state.value = next
+}
+
+/** Lines appear once per frame, however many items arrive. */
+function take(item: unknown): void {
+  waiting.push(item as LiveItem)
+  if (waiting.length > MOST_WAITING) waiting = [{ kind: 'missed', count: waiting.length }]
+  waitingCount.value = waiting.length
+  if (!isPaused.peek()) schedule()
+}
+
+function schedule(): void {
+  frame ??= requestAnimationFrame(show)
+}
+
+function show(): void {
+  frame = undefined
+  feed.value = addItems(feed.peek(), waiting, Date.now())
+  waiting = []
+  waitingCount.value = 0
+}
+
+export function togglePause(): void {
+  isPaused.value = !isPaused.value
+  if (!isPaused.value) schedule()
+}
+
+export function clear(): void {
+  feed.value = { ...EMPTY_FEED, revision: feed.peek().revision, devices: feed.peek().devices }
+}

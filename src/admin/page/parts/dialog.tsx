@@ -1,0 +1,63 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Icon } from './icon'
+
+/** A dialog over the page, which has the keyboard until it is closed. */
+export function Dialog({
+  title,
+  onClose,
+  isBare = false,
+  isLasting = false,
+  isWide = false,
+  children,
+}: {
+  title: string
+  onClose?: () => void
+  /** Without a visible title. */
+  isBare?: boolean
+  /** It cannot be closed. */
+  isLasting?: boolean
+  isWide?: boolean
+  children: ComponentChildren
+}) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = element.current
+    const before = document.activeElement
+    dialog?.showModal()
+    dialog?.querySelector<HTMLElement>('[autofocus]')?.focus()
+    return () => {
+      dialog?.close()
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  const cancel = (event: Event) => {
+    event.preventDefault()
+    if (!isLasting) onClose?.()
+  }
+  return (
+    <dialog
+      ref={element}
+      class={`${isBare ? 'bare' : ''} ${isWide ? 'wide' : ''}`}
+      aria-label={title}
+      onCancel={cancel}
+      onClick={(event) => event.target === element.current && cancel(event)}
+    >
+      {isBare ? (
+        children
+      ) : (
+        <div class="dialog">
+          <header>
+            <h2>{title}</h2>
+            {!isLasting && (
+              <button class="plain" aria-label="Close" onClick={() => onClose?.()}>
+                <Icon name="close" />
+              </button>
+            )}
+          </header>
+          {children}
+        </div>
+      )}
+    </dialog>
+  )
+}

@@ -1,0 +1,22 @@
+import type { ComponentChildren } from 'preact'
+
+/** The title of a page with its actions. */
+export function PageHead({
+  title,
+  about,
+  children,
+}: {
+  title: string
+  about?: ComponentChildren
+  children?: ComponentChildren
+}) {
+  return (
+    <header class="page-head">
+      <div class="page-title">
+        <h1>{title}</h1>
+        {about !== undefined && <p class="soft">{about}</p>}
+      </div>
+      <div class="page-actions">{children}</div>
+    </header>
+  )
+}

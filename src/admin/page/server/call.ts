@@ -1,0 +1,143 @@
+import { createLineSplitter } from './lines'
+import { isReachable, post, request } from './request'
+import { CONFIRMATION_NEEDED, readRefusal, Refusal, unreachable } from './refusal'
+import { confirm } from './confirmation'
+
+export interface Progress {
+  readonly done: number
+  readonly total: number | null
+  readonly phase?: string
+}
+
+export interface CallOptions {
+  /** Ends the operation. */
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: (progress: Progress) => void
+  /** A row of a long operation, or of one that follows something. */
+  readonly onItem?: (item: unknown) => void
+  /** The bytes that the operation takes. */
+  readonly upload?: Blob
+}
+
+type Event =
+  | { readonly progress: Progress }
+  | { readonly item: unknown }
+  | { readonly result: unknown }
+  | { readonly error: unknown }
+
+/**
+ * Runs an operation of the table, and resolves to its output. One that needs a fresh login runs again after it.
+ * Throws a `Refusal`, and an `AbortError` when `signal` ended it.
+ */
+export async function call<Output>(
+  operation: string,
+  input: object,
+  options: CallOptions = {},
+): Promise<Output> {
+  try {
+    return await attempt<Output>(operation, input, options)
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== CONFIRMATION_NEEDED) throw error
+    if (!(await confirm())) throw error
+    return await attempt<Output>(operation, input, options)
+  }
+}
+
+async function attempt<Output>(
+  operation: string,
+  input: object,
+  options: CallOptions,
+): Promise<Output> {
+  const answer = await send(operation, input, options)
+  for await (const event of eventsOf(answer, options.signal)) {
+    if ('progress' in event) options.onProgress?.(event.progress)
+    else if ('item' in event) options.onItem?.(event.item)
+    else if ('error' in event) throw readRefusal(answer.status, event.error)
+    else return event.result as Output
+  }
+  isReachable.value = false
+  throw unreachable()
+}
+
+function send(operation: string, input: object, { signal, upload }: CallOptions) {
+  if (upload === undefined) return post(`api/${operation}`, input, signal)
+  const query = new URLSearchParams({ input: JSON.stringify(input) })
+  return request(`upload/${operation}?${query}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/octet-stream' },
+    body: upload,
+    ...(signal === undefined ? {} : { signal }),
+  })
+}
+
+/** The events of an answer. Breaking off cancels the answer, and with it the operation. */
+async function* eventsOf(answer: Response, signal?: AbortSignal): AsyncGenerator<Event> {
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  if (reader === undefined) return
+  const split = createLineSplitter()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      for (const line of split(value)) yield JSON.parse(line) as Event
+    }
+  } catch (error) {
+    if (signal?.aborted === true || error instanceof Refusal || error instanceof SyntaxError) {
+      throw error
+    }
+    isReachable.value = false
+    throw unreachable()
+  } finally {
+    reader.cancel().catch(() => undefined)
+  }
+}
+
+const FIRST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 10_000
+
+export type FollowState = 'connecting' | 'following' | 'cut'
+
+/**
+ * Runs an operation that goes on until its caller ends it, and starts it again when the way to the server is cut.
+ * Resolves when `signal` ends it. Throws the refusals of the operation.
+ */
+export async function follow(
+  operation: string,
+  input: object,
+  options: {
+    readonly signal: AbortSignal
+    readonly onItem: (item: unknown) => void
+    readonly onState: (state: FollowState) => void
+  },
+): Promise<void> {
+  const { signal, onItem, onState } = options
+  let pause = FIRST_PAUSE_MS
+  onState('connecting')
+  while (!signal.aborted) {
+    try {
+      const answer = await post(`api/${operation}`, input, signal)
+      onState('following')
+      pause = FIRST_PAUSE_MS
+      for await (const event of eventsOf(answer, signal)) {
+        if ('item' in event) onItem(event.item)
+        else if ('error' in event) throw readRefusal(answer.status, event.error)
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      if (error instanceof Refusal && error.status !== 0) throw error
+    }
+    onState('cut')
+    await wait(pause, signal)
+    pause = Math.min(2 * pause, LONGEST_PAUSE_MS)
+  }
+}
+
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,56 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { call, type Progress } from './call'
+import { isAbort, Refusal } from './refusal'
+
+/** The output of an operation that only reads, as far as it is known. */
+export interface Loaded<Output> {
+  /** That of the last input with an answer, while the next answer is awaited. */
+  readonly value: Output | undefined
+  readonly error: unknown
+  readonly isLoading: boolean
+  readonly progress: Progress | undefined
+  reload(): void
+}
+
+const AGAIN_MS = 2_000
+
+/** Runs an operation that only reads, again for each other input; null: not at all. */
+export function useOperation<Output>(operation: string, input: object | null): Loaded<Output> {
+  const key = input === null ? null : JSON.stringify(input)
+  const [turn, setTurn] = useState(0)
+  const [state, setState] = useState<Omit<Loaded<Output>, 'reload'>>(NOTHING)
+  const asked = useRef(input)
+  asked.current = input
+
+  useEffect(() => {
+    if (key === null) {
+      setState(NOTHING)
+      return undefined
+    }
+    const abort = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    setState((before) => ({ ...before, isLoading: true, progress: undefined }))
+    call<Output>(operation, asked.current ?? {}, {
+      signal: abort.signal,
+      onProgress: (progress) => setState((before) => ({ ...before, progress })),
+    }).then(
+      (value) => setState({ value, error: undefined, isLoading: false, progress: undefined }),
+      (error: unknown) => {
+        if (abort.signal.aborted || isAbort(error)) return
+        setState((before) => ({ ...before, error, isLoading: false, progress: undefined }))
+        // It comes back by itself when the server does.
+        if (error instanceof Refusal && error.status === 0) {
+          timer = setTimeout(() => setTurn((count) => count + 1), AGAIN_MS)
+        }
+      },
+    )
+    return () => {
+      clearTimeout(timer)
+      abort.abort()
+    }
+  }, [operation, key, turn])
+
+  return { ...state, reload: () => setTurn((count) => count + 1) }
+}
+
+const NOTHING = { value: undefined, error: undefined, isLoading: false, progress: undefined }

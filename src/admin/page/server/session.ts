@@ -1,0 +1,155 @@
+import { computed, signal } from '@preact/signals'
+import { Refusal, SESSION_ENDED } from './refusal'
+import { onSessionEnd, post, request, sessionKey } from './request'
+
+/** The caller, as the gate describes it. Times in ms since the epoch. */
+export interface Session {
+  readonly role: 'operator' | 'client'
+  readonly scopes: readonly string[]
+  readonly databases: readonly string[]
+  readonly isReadOnly: boolean
+  readonly expiresAt: number
+  readonly confirmedUntil: number | null
+}
+
+export interface OperationInfo {
+  readonly name: string
+  readonly summary: string
+  readonly effect: 'read' | 'write' | 'secret' | 'destroy'
+  readonly isFollowing: boolean
+}
+
+/** Undefined until the page knows whether there is a session. */
+export const session = signal<Session | null | undefined>(undefined)
+
+/** The operations that this session may use, by name. */
+export const operations = signal<ReadonlyMap<string, OperationInfo>>(new Map())
+
+/** True when a session was open in this tab before: its pages stay as they are behind the login. */
+export const hasEnded = signal(false)
+
+export const isReadOnly = computed(() => session.value?.isReadOnly ?? true)
+
+/** True when the session may use an operation. */
+export function may(operation: string): boolean {
+  return operations.value.has(operation)
+}
+
+const STORED = 'satchel-admin-key'
+const ANSWER_MS = 250
+const channel = new BroadcastChannel('satchel-admin')
+
+/** The messages of tabs: a question for the key, the key, and the end of the session. */
+type Message = { readonly asks: true } | { readonly key: string } | { readonly ended: true }
+
+channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
+  if ('asks' in data) {
+    if (session.peek() && sessionKey.peek() !== null) tell({ key: sessionKey.peek() ?? '' })
+  } else if ('key' in data) {
+    if (!session.peek() || sessionKey.peek() !== data.key) void adopt(data.key)
+  } else if (session.peek()) {
+    forget()
+  }
+})
+
+onSessionEnd.handler = forget
+
+/** Finds the session of this tab: by the code of a link, the kept key, or another tab. */
+export async function resume(): Promise<void> {
+  const code = takeLinkCode()
+  if (code !== undefined) {
+    await logIn({ code }).catch((error: unknown) => {
+      loginError.value = error instanceof Error ? error.message : String(error)
+    })
+    if (session.peek()) return
+  }
+  const kept = sessionStorage.getItem(STORED)
+  if (kept !== null && (await adopt(kept))) return
+  tell({ asks: true })
+  await new Promise((resolve) => setTimeout(resolve, ANSWER_MS))
+  session.value ??= null
+}
+
+/** The refusal of the link that opened the page. */
+export const loginError = signal<string | null>(null)
+
+/** The code of a link, `#<code>`, is removed from the history at once. Addresses of pages begin with `#/`. */
+function takeLinkCode(): string | undefined {
+  const text = location.hash.slice(1)
+  if (text === '' || text.startsWith('/')) return undefined
+  history.replaceState(null, '', `${location.pathname}#/`)
+  return text
+}
+
+addEventListener('hashchange', () => {
+  const code = takeLinkCode()
+  if (code !== undefined) void logIn({ code }).catch(() => undefined)
+})
+
+export type Proof =
+  | { readonly code: string }
+  | { readonly database: string; readonly email: string; readonly otp: string }
+
+/** Throws a `Refusal`. */
+export async function logIn(proof: Proof): Promise<void> {
+  const answer = await post('session', proof)
+  const { key, ...found } = (await answer.json()) as Session & { key: string }
+  sessionKey.value = key
+  sessionStorage.setItem(STORED, key)
+  await open(found)
+  tell({ key })
+}
+
+/** Mails a code, if the address has a client in the database. The answer does not say so. */
+export async function requestOtp(database: string, email: string): Promise<void> {
+  await post('otp', { database, email })
+}
+
+export async function logOut(): Promise<void> {
+  await request('session', { method: 'DELETE' }).catch(() => undefined)
+  tell({ ended: true })
+  forget()
+  hasEnded.value = false
+}
+
+/** Asks again for the times of the session. */
+export async function refreshSession(): Promise<void> {
+  const answer = await request('session')
+  session.value = (await answer.json()) as Session
+}
+
+/** False when the key belongs to no session any more. */
+async function adopt(key: string): Promise<boolean> {
+  const before = sessionKey.value
+  sessionKey.value = key
+  try {
+    await open((await (await request('session')).json()) as Session)
+    sessionStorage.setItem(STORED, key)
+    return true
+  } catch (error) {
+    if (error instanceof Refusal && error.code === SESSION_ENDED) return false
+    // The server does not answer: the key may be good.
+    if (error instanceof Refusal && error.status === 0) return false
+    sessionKey.value = before
+    return false
+  }
+}
+
+async function open(found: Session): Promise<void> {
+  const list = (await (await request('operations')).json()) as readonly OperationInfo[]
+  operations.value = new Map(list.map((each) => [each.name, each]))
+  session.value = found
+  loginError.value = null
+  hasEnded.value = false
+}
+
+function forget(): void {
+  if (session.peek()) hasEnded.value = true
+  session.value = null
+  sessionKey.value = null
+  sessionStorage.removeItem(STORED)
+}
+
+function tell(message: Message): void {
+  channel.postMessage(message)
+}

@@ -1,0 +1,54 @@
+import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+
+/** A key of the page that is on the screen. */
+export interface Shortcut {
+  /** One key as `KeyboardEvent.key`, or two that are struck one after the other: `g l`. */
+  readonly keys: string
+  readonly text: string
+  readonly run: { current: () => void }
+}
+
+/** All keys that work now, in the order in which they were added. */
+export const shortcuts = signal<readonly Shortcut[]>([])
+
+/** Listens to a key as long as the component is on the screen. Fields and dialogs keep their keys. */
+export function useShortcut(keys: string, text: string, run: () => void, isOn = true): void {
+  const latest = useRef(run)
+  latest.current = run
+  useEffect(() => {
+    if (!isOn) return undefined
+    const shortcut = { keys, text, run: latest }
+    shortcuts.value = [...shortcuts.peek(), shortcut]
+    return () => {
+      shortcuts.value = shortcuts.peek().filter((each) => each !== shortcut)
+    }
+  }, [keys, text, isOn])
+}
+
+const SEQUENCE_MS = 1_200
+let first = ''
+let firstAt = 0
+
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
+  if (takesText(event.target) || document.querySelector('dialog[open]') !== null) return
+  const isSecond = first !== '' && event.timeStamp - firstAt < SEQUENCE_MS
+  const struck = isSecond ? `${first} ${event.key}` : event.key
+  first = ''
+  const found = shortcuts.peek().findLast(({ keys }) => keys === struck)
+  if (found !== undefined) {
+    event.preventDefault()
+    found.run.current()
+  } else if (!isSecond && shortcuts.peek().some(({ keys }) => keys.startsWith(`${event.key} `))) {
+    first = event.key
+    firstAt = event.timeStamp
+  }
+})
+
+function takesText(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    target.matches('input:not([type=checkbox], [type=radio]), textarea, select')
+  )
+}

@@ -1,0 +1,35 @@
+import type { ComponentType } from 'preact'
+import type { IconName } from '../parts/icon'
+import { may, session } from '../server/session'
+import { Live } from '../live/live'
+
+/** A page of the list at the side. */
+export interface PageInfo {
+  readonly name: string
+  readonly title: string
+  readonly icon: IconName
+  /** The letter after `g` that opens it. */
+  readonly letter: string
+  readonly group: string
+  /** An operation without which the page shows nothing. */
+  readonly needs: string
+  load(): Promise<ComponentType>
+}
+
+/** All pages in their order. Those beside the first are loaded when they are opened. */
+const PAGES: readonly PageInfo[] = [
+  {
+    name: 'live',
+    title: 'Live',
+    icon: 'live',
+    letter: 'l',
+    group: 'Watch',
+    needs: 'live.follow',
+    load: async () => Live,
+  },
+]
+
+/** The pages that this session may open. */
+export function openPages(): readonly PageInfo[] {
+  return session.value ? PAGES.filter(({ needs }) => may(needs)) : []
+}

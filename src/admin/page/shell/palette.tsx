@@ -1,0 +1,179 @@
+import { signal } from '@preact/signals'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { Dialog } from '../parts/dialog'
+import { Icon, type IconName } from '../parts/icon'
+import { call } from '../server/call'
+import { logOut, may } from '../server/session'
+import { databaseNames } from './databases'
+import { showHelp } from './help'
+import { rank } from './match'
+import { openPages } from './pages'
+import { chooseDatabase, database, goTo } from './route'
+import { nextTheme } from './theme'
+
+const isShown = signal(false)
+
+export function showPalette(): void {
+  isShown.value = true
+}
+
+interface Goal {
+  readonly icon: IconName
+  readonly text: string
+  readonly kind: string
+  readonly run: () => void
+}
+
+const MOST = 12
+const PAUSE_MS = 150
+
+/** Goes to pages, databases, tables, users and keys, by a few letters of their names. */
+export function Palette() {
+  return isShown.value ? <Opened /> : null
+}
+
+function Opened() {
+  const [text, setText] = useState('')
+  const [chosen, setChosen] = useState(0)
+  const found = useFound(text)
+  const goals = useMemo(
+    () => [...rank(text, [...ownGoals(), ...found.tables], ({ text }) => text), ...found.others],
+    [text, found],
+  ).slice(0, MOST)
+  const list = useRef<HTMLUListElement>(null)
+  useEffect(() => {
+    list.current?.children[chosen]?.scrollIntoView({ block: 'nearest' })
+  }, [chosen])
+
+  const close = () => (isShown.value = false)
+  const run = (goal: Goal | undefined) => {
+    if (goal === undefined) return
+    close()
+    goal.run()
+  }
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (event.key === 'Enter') run(goals[chosen])
+    else if (step !== undefined) setChosen((chosen + step + goals.length) % goals.length || 0)
+    else return
+    event.preventDefault()
+  }
+
+  return (
+    <Dialog title="Go to" isBare onClose={close}>
+      <div class="palette">
+        <label class="palette-input">
+          <Icon name="search" />
+          <span class="hidden">Page, table, user or key</span>
+          <input
+            autofocus
+            role="combobox"
+            aria-expanded="true"
+            aria-controls="goals"
+            aria-activedescendant={`goal-${chosen}`}
+            placeholder="Page, table, user, or table/key"
+            value={text}
+            onKeyDown={move}
+            onInput={({ currentTarget }) => {
+              setText(currentTarget.value)
+              setChosen(0)
+            }}
+          />
+        </label>
+        <ul id="goals" role="listbox" aria-label="Goals" ref={list}>
+          {goals.map((goal, at) => (
+            <li
+              key={`${goal.kind} ${goal.text}`}
+              id={`goal-${at}`}
+              role="option"
+              aria-selected={at === chosen}
+              onPointerMove={() => setChosen(at)}
+              onClick={() => run(goal)}
+            >
+              <Icon name={goal.icon} />
+              <span class="clip" dir="auto">
+                {goal.text}
+              </span>
+              <span class="soft small">{goal.kind}</span>
+            </li>
+          ))}
+        </ul>
+        {goals.length === 0 && <p class="soft palette-none">Nothing has this name.</p>}
+      </div>
+    </Dialog>
+  )
+}
+
+function ownGoals(): Goal[] {
+  return [
+    ...openPages().map(({ name, title, icon }) => {
+      return { icon, text: title, kind: 'page', run: () => goTo(name) }
+    }),
+    ...databaseNames.value
+      .filter((name) => name !== database.value)
+      .map((name) => {
+        return {
+          icon: 'database',
+          text: name,
+          kind: 'database',
+          run: () => chooseDatabase(name),
+        } as const
+      }),
+    { icon: 'moon', text: 'Change the colours', kind: 'action', run: nextTheme },
+    { icon: 'help', text: 'List the keys', kind: 'action', run: showHelp },
+    { icon: 'out', text: 'Log out', kind: 'action', run: () => void logOut() },
+  ]
+}
+
+interface Found {
+  readonly tables: readonly Goal[]
+  readonly others: readonly Goal[]
+}
+
+/** Tables of the database, users that match, and the object of `table/key`. */
+function useFound(text: string): Found {
+  const [tables, setTables] = useState<readonly Goal[]>([])
+  const [others, setOthers] = useState<readonly Goal[]>([])
+  useEffect(() => {
+    if (!may('table.list')) return
+    call<readonly { name: string }[]>('table.list', { database: database.value }).then(
+      (list) =>
+        setTables(
+          list.map(({ name }) => {
+            return { icon: 'data', text: name, kind: 'table', run: () => goTo('data', name) }
+          }),
+        ),
+      () => undefined,
+    )
+  }, [])
+  useEffect(() => {
+    setOthers([])
+    if (text.trim().length < 2) return undefined
+    const abort = new AbortController()
+    const timer = setTimeout(() => {
+      findOthers(text.trim(), abort.signal).then(setOthers, () => undefined)
+    }, PAUSE_MS)
+    return () => {
+      clearTimeout(timer)
+      abort.abort()
+    }
+  }, [text])
+  return useMemo(() => ({ tables, others }), [tables, others])
+}
+
+async function findOthers(text: string, signal: AbortSignal): Promise<Goal[]> {
+  const slash = text.indexOf('/')
+  if (slash > 0) {
+    const [table, key] = [text.slice(0, slash), text.slice(slash + 1)]
+    return [{ icon: 'data', text, kind: 'object', run: () => goTo('data', table, key) }]
+  }
+  if (!may('user.list')) return []
+  const query = new URLSearchParams({ search: text, limit: '5' }).toString()
+  const input = { database: database.value, query }
+  const { data } = await call<{ data: readonly { userId: string }[] }>('user.list', input, {
+    signal,
+  })
+  return data.map(({ userId }) => {
+    return { icon: 'people', text: userId, kind: 'user', run: () => goTo('people', userId) }
+  })
+}

@@ -1,0 +1,50 @@
+import { signal } from '@preact/signals'
+import { sentenceOf } from '../server/refusal'
+import { Icon } from '../parts/icon'
+
+interface Toast {
+  readonly id: number
+  readonly kind: 'good' | 'bad'
+  readonly text: string
+}
+
+const STAYS_MS = 6_000
+const toasts = signal<readonly Toast[]>([])
+let count = 0
+
+/** Tells that something was done. */
+export function tellDone(text: string): void {
+  add('good', text)
+}
+
+/** Tells why something was not done. */
+export function tellError(error: unknown): void {
+  add('bad', sentenceOf(error))
+}
+
+function add(kind: Toast['kind'], text: string): void {
+  count += 1
+  const id = count
+  toasts.value = [...toasts.value.slice(-3), { id, kind, text }]
+  setTimeout(() => remove(id), kind === 'good' ? STAYS_MS : 2 * STAYS_MS)
+}
+
+function remove(id: number): void {
+  toasts.value = toasts.value.filter((each) => each.id !== id)
+}
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map(({ id, kind, text }) => (
+        <div key={id} class={`toast ${kind}`}>
+          <Icon name={kind === 'good' ? 'check' : 'alert'} />
+          <span dir="auto">{text}</span>
+          <button class="plain" aria-label="Close" onClick={() => remove(id)}>
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+    </div>
+  )
+}
