@@ -17,6 +17,10 @@ const WAL_HOLD = 48 * MIB
 const WAL_MOST = 64 * MIB
 /** A checkpoint that a reader prevented is tried again after this, ms, although nothing is written. */
 const RETRY_AFTER_MS = 2_000
+/** The log is emptied this long after an erasure, ms, whose next steps follow within it. */
+const WIPE_AFTER_MS = 500
+/** An emptying of the log copies no more than this in-line; the worker copies the rest before. */
+const WIPE_IN_LINE = 256 * 1024
 
 const EMPTY = { log: 0, unsaved: 0 }
 
@@ -70,16 +74,16 @@ export function createCheckpoints(
   let passAt = 0
   let restartAt = WAL_RESTART
   let retry: Timer | undefined
-  /** The log holds erased rows; a reader that stops its truncation is asked again later. */
-  let wiping: 'no' | 'wanted' | 'stopped' = 'no'
+  /** The log holds erased rows, and is emptied now, or when a timer or a reader that is gone asks for it. */
+  let wiping: 'no' | 'now' | 'later' = 'no'
 
   function consider(): Promise<void> | undefined {
     const { log, unsaved } = measure()
     // The worker and a restart exclude each other.
     if (pass === undefined) {
-      if (unsaved > WORTH_COPYING && !hasFailed) {
+      if (unsaved > (wiping === 'now' ? WIPE_IN_LINE : WORTH_COPYING) && !hasFailed) {
         if (log >= passAt) begin(log, unsaved)
-      } else if (wiping === 'wanted') truncate()
+      } else if (wiping === 'now') truncate()
       else if (log > restartAt) restart(log)
     }
     return log > WAL_HOLD && pass?.mayHoldUp === true ? pass.ended.promise : undefined
@@ -114,14 +118,14 @@ export function createCheckpoints(
   }
 
   function truncate(): void {
-    wiping = 'stopped'
+    wiping = 'later'
     try {
       const row = connection.prepare<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)').get()
       if (row?.busy === 0) wiping = 'no'
     } catch (error) {
       report(error)
     }
-    if (wiping === 'stopped') retryAfter(RETRY_AFTER_MS)
+    if (wiping === 'later') retryAfter(RETRY_AFTER_MS)
   }
 
   function retryAfter(ms: number): void {
@@ -161,13 +165,13 @@ export function createCheckpoints(
     ended.resolve()
     if (wasStopped) retryAfter(RETRY_AFTER_MS)
     // Where nobody writes any more, nobody else makes the log small again.
-    else if (unsaved > WAL_HOLD || wiping === 'wanted') catchUp()
+    else if (unsaved > WAL_HOLD || wiping !== 'no') catchUp()
   }
 
   function catchUp(): void {
     passAt = 0
     restartAt = WAL_RESTART
-    if (wiping === 'stopped') wiping = 'wanted'
+    if (wiping === 'later') wiping = 'now'
     // The group under way considers it when it ends.
     if (!isClosing && !connection.db.inTransaction) void consider()
   }
@@ -176,9 +180,9 @@ export function createCheckpoints(
     consider,
     measure,
     wipe() {
-      wiping = 'wanted'
-      // Maybe nobody writes any more.
-      retryAfter(0)
+      if (wiping !== 'no') return
+      wiping = 'later'
+      retryAfter(WIPE_AFTER_MS)
     },
     catchUp,
     async close() {
