@@ -1,12 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import process from 'node:process'
-
-/**
- * Part of `bun run lint`: comments, messages and test names are plain English. The subject comes first, no clause
- * begins with “who”, “whoever” or “what” as its subject, and the words are those of the field. A rule matches
- * only what is certainly wrong; its text says what to write instead.
- */
 
 const ROOT = join(import.meta.dir, '..', '..')
 const FILES = ['*.md', '*.ts', '{src,test,docs,migrations}/**/*.{ts,sql,md,html,handlebars,js,c}']
@@ -58,17 +51,21 @@ const RULES: readonly (readonly [pattern: RegExp, better: string])[] = [
   [/\bmay come in\b/gi, '“may sign up”, “is admitted”'],
 ]
 
-const paths = FILES.flatMap((glob) => [...new Bun.Glob(glob).scanSync({ cwd: ROOT })])
-const faults = paths
-  .filter((path) => path !== THIS_FILE)
-  .toSorted()
-  .flatMap((path) =>
-    textsOf(readFileSync(join(ROOT, path), 'utf8')).flatMap(({ line, text }) =>
-      faultsOf(text).map((fault) => `${path}:${line}: ${fault}\n`),
-    ),
-  )
-process.stderr.write(faults.join(''))
-process.exitCode = faults.length > 0 ? 1 : 0
+/**
+ * Where comments, messages and test names are not plain English. The subject comes first, no clause begins with
+ * “who”, “whoever” or “what” as its subject, and the words are those of the field. A rule matches only what is
+ * certainly wrong; its text says what to write instead.
+ */
+export function findWords(): string[] {
+  return FILES.flatMap((glob) => [...new Bun.Glob(glob).scanSync({ cwd: ROOT })])
+    .filter((path) => path !== THIS_FILE)
+    .toSorted()
+    .flatMap((path) =>
+      textsOf(readFileSync(join(ROOT, path), 'utf8')).flatMap(({ line, text }) =>
+        faultsOf(text).map((fault) => `${path}:${line}: ${fault}`),
+      ),
+    )
+}
 
 /** Each match of a rule with its surroundings and the advice. */
 function faultsOf(text: string): string[] {
