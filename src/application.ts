@@ -4,6 +4,7 @@ import type { Config } from './config/config'
 import { createCreation } from './control/creation'
 import type { DataFolder } from './host/data-folder'
 import type { Fault } from './host/test-mode'
+import type { AnswerAdmin } from './http/routes/admin'
 import type { AnswerTest } from './http/routes/testing'
 import { codeAndLinkOf } from './domain/store/mailer'
 import type { App } from './http/app'
@@ -48,6 +49,7 @@ interface ApplicationParts {
   readonly mode: Mode
   readonly printer: Printer
   readonly answerTest: AnswerTest | undefined
+  readonly answerAdmin: AnswerAdmin | undefined
 }
 
 /** Answers every request of the server from `folder`; `answerTest` is present in test mode. */
@@ -55,7 +57,7 @@ export function createApplication(
   folder: DataFolder,
   live: Live,
   config: Config,
-  { mode, printer, clock, logs, answerTest }: ApplicationParts,
+  { mode, printer, clock, logs, answerTest, answerAdmin }: ApplicationParts,
 ): ServedApplication {
   const { maxBody: bytes, maxDepth: depth, maxValues: values, maxProperties: properties } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
@@ -98,6 +100,7 @@ export function createApplication(
     rejected: logRejected,
     failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
     answerTest: (call) => answerTest?.(http, call),
+    answerAdmin: answerAdmin && ((call) => answerAdmin(http, call)),
   }
   let app: App | undefined
   const opened = Promise.withResolvers<void>()

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { createAdministration } from './administration'
 import { createApplication, createMode, createPrinter } from './application'
 import type { Clock } from './clock'
 import { type Config, UsageError } from './config/config'
@@ -106,7 +107,11 @@ export async function startServer(
     }),
   )
   const answerTest = testing && (await openTestRoutes(folder, testing, config))
-  const parts = { mode, printer, clock, logs, answerTest }
+  const served = () => listener.url
+  const administration = createAdministration(folder, config, { clock, every, served })
+  if (administration !== null) stack.use(administration.sessions)
+  const answerAdmin = administration?.answer
+  const parts = { mode, printer, clock, logs, answerTest, answerAdmin }
   const application = createApplication(folder, live, config, parts)
   const known = await folder.hosts.list()
   // A new database is made before the server listens: Bun collects garbage as soon as it does, which can wait
@@ -133,6 +138,7 @@ export async function startServer(
     since: clock.now(),
     sockets: () => live.count,
     certificate: () => listener.certificate(),
+    admin: administration,
   })
   const first = names.includes(FIRST_DATABASE) ? FIRST_DATABASE : (names[0] ?? '')
   if (client === undefined) {
@@ -151,6 +157,7 @@ export async function startServer(
     clearTimeout(warmUp)
     isStopping = true
     application.retire()
+    administration?.sessions[Symbol.dispose]()
     const isIdle = await isDoneWithin(GRACE_MS, Promise.all([listener.stop(), commands?.stop()]))
     if (!isIdle) serverLog.warning('Requests that took longer than 10 s were aborted')
     await owned.disposeAsync()

@@ -38,7 +38,10 @@ function settingOptions(): Option[] {
       const rest = typeof fallback === 'string' || typeof fallback === 'number'
       const short = 'short' in setting ? `-${setting.short}, ` : ''
       const flags = short + flagName(name) + value
-      return new Option(flags, rest ? `${help} (default: ${fallback})` : help)
+      const option = new Option(flags, rest ? `${help} (default: ${fallback})` : help)
+      // A switch of its own: `--no-admin` would else set `admin` to false.
+      option.negate = false
+      return option
     })
 }
 

@@ -222,6 +222,19 @@ export const SETTINGS = {
     'number',
     'the port on which the authority checks the names; it always asks port 80, so another one needs a forwarder',
   ),
+  noAdmin: toggle('do not serve the page for administrators at /admin'),
+  adminNetworks: setting<Networks | null>(
+    null,
+    networks,
+    'cidr',
+    'the networks that may open the page for administrators, separated by commas (default: this machine)',
+  ),
+  adminUrl: setting<string | null>(
+    null,
+    adminUrl,
+    'url',
+    'the address of the page for administrators, where it is not --public-url: an origin that serves nothing else',
+  ),
   logLevel: setting<LogLevel>(
     'info',
     oneOf('debug', 'info', 'warning', 'error'),
@@ -430,6 +443,16 @@ export function publicUrl(text: string): string {
     serverAddressOf(text) ??
     expect('an http(s) address without a query, such as https://data.example.com')
   )
+}
+
+/** An https origin, or one of this machine. */
+export function adminUrl(text: string): string {
+  const url = URL.parse(serverAddressOf(text) ?? '')
+  const isSafe =
+    url?.protocol === 'https:' || isLoopback(url?.hostname.replace(/^\[(.*)\]$/, '$1') ?? '')
+  return url !== null && isSafe && url.pathname === '/'
+    ? url.origin
+    : expect('an https address without a path, such as https://admin.example.com')
 }
 
 /** Networks in CIDR notation, separated by commas. */

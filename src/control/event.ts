@@ -26,14 +26,21 @@ export function writeEvent(event: Event): Uint8Array {
   return Buffer.from(`${JSON.stringify(event)}\n`)
 }
 
+/** The status of an error over HTTP. */
+export type StatusOf = (code: ErrorCode) => number
+
 /** An error as the caller may see it: the message of an unexpected one stays in the log. */
-export function toWire(error: unknown): WireError {
-  if (!(error instanceof SatchelError)) {
-    return { code: 'INTERNAL', message: 'The server failed; its log says more' }
+export function toWire(error: unknown, statusOf?: StatusOf): WireError {
+  const { code, message, reason } = error instanceof SatchelError ? error : FAILED
+  return {
+    ...(statusOf === undefined ? {} : { status: statusOf(code) }),
+    code,
+    message,
+    ...(reason === undefined ? {} : { reason }),
   }
-  const { code, message, reason } = error
-  return { code, message, ...(reason === undefined ? {} : { reason }) }
 }
+
+const FAILED = new SatchelError('INTERNAL', 'The server failed; its log says more')
 
 export function fromWire({ code, message, reason }: WireError): SatchelError {
   return new SatchelError(code, message, reason === undefined ? {} : { reason })

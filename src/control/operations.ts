@@ -1,3 +1,4 @@
+import { adminOperations } from './admin-logins'
 import { auditOperations } from './audit'
 import { backupOperations } from './backups'
 import { blobOperations } from './blobs'
@@ -36,6 +37,7 @@ const OPERATIONS = {
   ...jobOperations,
   ...verifyOperations,
   ...auditOperations,
+  ...adminOperations,
   ...statusOperations,
   ...testOperations,
 }

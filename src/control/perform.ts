@@ -3,7 +3,7 @@ import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import { serverLog } from '../log/log'
 import { type Caller, operator, ownUid } from './caller'
-import { type Event, toWire, writeEvent } from './event'
+import { type Event, type StatusOf, toWire, writeEvent } from './event'
 import type { Fields, Values } from './fields'
 import type { AnyOperation, Named, Operation, Streams } from './operation'
 import { type Recorder, recordInDatabase, recordInServer } from './record'
@@ -42,6 +42,12 @@ export interface Asking {
   readonly body: ReadableStream<Uint8Array> | null
   /** Aborted when the caller has gone. */
   readonly signal: AbortSignal
+  /** Aborted when the caller may not hear more, with the error that ends the answer. */
+  readonly ended?: AbortSignal
+  /** Called when the operation is over. */
+  readonly finished?: () => void
+  /** The status of an error over HTTP. */
+  readonly statusOf?: StatusOf
   /** A piece of a file among the events; absent where callers get JSON only. */
   readonly frame?: (bytes: Uint8Array) => Uint8Array
   readonly caller?: Caller
@@ -52,7 +58,7 @@ export function answerPerforming(
   folder: DataFolder,
   operation: Named<AnyOperation>,
   input: Values<Fields>,
-  { body, signal, frame, caller }: Asking,
+  { body, signal, ended, finished, statusOf, frame, caller }: Asking,
 ): Response {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
@@ -74,22 +80,33 @@ export function answerPerforming(
       progress,
       emit: (item) => writer.write(writeEvent({ item })),
       ...(frame === undefined ? {} : { download: (bytes) => writer.write(frame(bytes)) }),
-      signal,
+      signal: ended === undefined ? signal : AbortSignal.any([signal, ended]),
     }
-    try {
-      const result = await perform(folder, operation, input, streams, caller)
-      await writer.write(writeEvent({ result }))
-    } catch (error) {
-      if (!(error instanceof SatchelError) && !signal.aborted)
-        serverLog.error('A command failed', { error })
-      await writer.write(writeEvent({ error: toWire(error) }))
-    }
+    const work = perform(folder, operation, input, streams, caller).then(
+      (result): Event => ({ result }),
+      (error: unknown): Event => {
+        if (!(error instanceof SatchelError) && !streams.signal?.aborted)
+          serverLog.error('A command failed', { error })
+        return { error: toWire(error, statusOf) }
+      },
+    )
+    const last = await (ended === undefined ? work : Promise.race([work, endOf(ended, statusOf)]))
+    finished?.()
+    await writer.write(writeEvent(last))
     await writer.close()
   }
 
   // A write fails when the caller has disconnected.
   run().catch(() => undefined)
   return eventResponse(readable)
+}
+
+function endOf(ended: AbortSignal, statusOf: StatusOf | undefined): Promise<Event> {
+  const event = (): Event => ({ error: toWire(ended.reason, statusOf) })
+  return new Promise((resolve) => {
+    if (ended.aborted) return resolve(event())
+    ended.addEventListener('abort', () => resolve(event()), { once: true })
+  })
 }
 
 /** The answer to a request that no operation runs for. */

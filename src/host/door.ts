@@ -6,6 +6,7 @@ export type Door =
   | 'sync'
   | 'import'
   | 'command'
+  | 'page'
   | 'auth'
   | 'mail'
   | 'jobs'

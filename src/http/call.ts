@@ -19,6 +19,8 @@ export interface Call {
   segments: readonly string[]
   /** The raw query without its question mark. */
   readonly query: string
+  /** The IP address at the other end of the connection; empty when it is closed already. */
+  readonly peer: string
   /** The IP address of the caller, for limits; empty when the connection is closed already. */
   readonly address: string
   /**

@@ -85,6 +85,8 @@ export interface HttpContext {
   readonly limits: Limiter
   /** Answers the addresses for tests; present in test mode. */
   readonly answerTest?: ((call: Call) => Promise<Response> | undefined) | undefined
+  /** Answers everything below `/admin`; absent where the page for administrators is off. */
+  readonly answerAdmin?: ((call: Call) => Promise<Response>) | undefined
   /** How much each part of an imported file may hold. */
   readonly importLimits: PartLimits
   /** Databases that are marked for deletion. */

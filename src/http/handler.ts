@@ -43,6 +43,8 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
 
   function respond(call: RequestCall, segments: Segments | undefined): Promise<Response> {
     readAddress(call, segments, domain)
+    const admin = call.segments[1] === 'admin' ? http.answerAdmin?.(call) : undefined
+    if (admin !== undefined) return admin
     const origin = call.sent.headers.get('origin')
     return origin === null || isProviderForm(call) || isInvitationForm(call, origin)
       ? route(call)
@@ -152,6 +154,10 @@ class RequestCall implements Call {
       this.#server.requestIP(this.sent)?.address,
       this.sent.headers,
     ))
+  }
+
+  get peer(): string {
+    return plainAddress(this.#server.requestIP(this.sent)?.address ?? '')
   }
 
   get caller(): string {

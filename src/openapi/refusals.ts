@@ -34,6 +34,9 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INVALID_CLIENT: 'The client id or secret is wrong.',
   CLIENT_EXPIRED: 'The key of the client has expired.',
   INVALID_OTP: 'The one-time code is wrong; a few more tries are allowed.',
+  SESSION_ENDED: 'The login to the page for administrators has ended. Only that page is told.',
+  CONFIRMATION_NEEDED:
+    'Showing a secret needs a fresh login to the page for administrators. Only that page is told.',
   NOT_AUTHORIZED: 'The token lacks a scope, or its subject lacks a permission; `reason` names it.',
   ORIGIN_NOT_ALLOWED:
     'The origin of the calling page is not listed: `satchel origin add` lists it.',
@@ -67,6 +70,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
     'The request contradicts the stored data: the key or the realm id belongs to another object.',
   PAYLOAD_TOO_LARGE: 'The body is larger than the limit: send it in several requests.',
   RANGE_NOT_SATISFIABLE: 'The blob has no bytes in the range that `Range` names.',
+  MISDIRECTED: 'The page for administrators does not answer at this name. Only that page is told.',
   UNPROCESSABLE: 'The JSON is well-formed but cannot be stored; `reason` names the property.',
   INVALID_SCHEMA: 'The declaration of a table is invalid, at this line and column.',
   TOO_MANY_REQUESTS: 'Too many requests: repeat the request after `Retry-After` seconds.',

@@ -86,6 +86,8 @@ test('each change of the server has a line in its file, with its result', async 
   expect(await codeOf(() => run(folder, 'db.adopt', { name: 'main' }))).toBe('CONFLICT')
   await run(folder, 'db.compact', { name: 'main' })
   await run(folder, 'db.delete', { database: 'main', hard: true })
+  expect(await codeOf(() => run(folder, 'session.link', {}))).toBe('CONFLICT')
+  expect(await codeOf(() => run(folder, 'session.revoke', {}))).toBe('CONFLICT')
   const lines = folder.audit.list(START, 100)
   expect(lines.map(({ operation, result }) => `${operation} ${result}`)).toEqual([
     'db.create done',
@@ -94,6 +96,8 @@ test('each change of the server has a line in its file, with its result', async 
     'db.adopt CONFLICT',
     'db.compact done',
     'db.delete done',
+    'session.link CONFLICT',
+    'session.revoke CONFLICT',
   ])
   const own = operationNames().filter((name) => {
     const { effect, recordedIn } = findOperation(name)!

@@ -108,6 +108,15 @@ export function requireClientsOf(tx: ReadTx, email: string): Client[] {
   return owned.toSorted((a, b) => a.created - b.created)
 }
 
+/** The client of this address with the most scopes, the oldest of several, as long as its key works at `now`, ms. */
+export function findClientOf(tx: ReadTx, email: string, now: number): Client | undefined {
+  const owned = tx.clients.list().filter((client) => client.email === foldEmail(email))
+  const [best] = owned
+    .filter((client) => !isClientExpired(client, now))
+    .toSorted((a, b) => b.scopes.length - a.scopes.length || a.created - b.created)
+  return best
+}
+
 function notAuthorized(fact: string): SatchelError {
   return new SatchelError(
     'NOT_AUTHORIZED',

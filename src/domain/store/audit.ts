@@ -11,7 +11,7 @@ export interface AuditLine {
   /** `begun` for work that takes many units, or goes on as a job; else `done`, or the code of an error. */
   readonly result: string
   /** The way that it was asked for. */
-  readonly door: 'command' | 'rest' | 'job'
+  readonly door: 'command' | 'rest' | 'page' | 'job'
   /** The user of the operating system, for commands. */
   readonly uid: number | null
   /** The client that asked for the token. */

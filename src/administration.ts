@@ -1,0 +1,103 @@
+import { createAdminSessions } from './auth/admin/sessions'
+import type { Clock } from './clock'
+import type { Config } from './config/config'
+import { isClientExpired } from './domain/database/client'
+import { SatchelError } from './domain/value/error'
+import { isLoopbackHost } from './domain/value/web-address'
+import type { DataFolder } from './host/data-folder'
+import type { AdminAccess } from './host/serving'
+import type { AdminParts } from './http/admin/parts'
+import type { AnswerAdmin } from './http/routes/admin'
+import { parseNetworks } from './net/networks'
+
+/** The page for administrators of a server (admin.md). */
+export interface Administration extends AdminAccess {
+  readonly answer: AnswerAdmin
+}
+
+interface AdministrationParts {
+  readonly clock: Clock
+  readonly every: (ms: number, work: () => void) => Disposable
+  /** Where the server listens. */
+  readonly served: () => string
+}
+
+/** Null where the settings turn the page off. */
+export function createAdministration(
+  folder: DataFolder,
+  config: Config,
+  { clock, every, served }: AdministrationParts,
+): Administration | null {
+  if (config.noAdmin || isShared(config)) return null
+  const origin = config.adminUrl ?? ownOrigin(config)
+  const sessions = createAdminSessions({
+    clock,
+    every,
+    findScopes: (database, client) => findScopes(folder, database, client),
+  })
+  const networks = config.adminNetworks ?? parseNetworks(LOOPBACK)!
+  const parts: AdminParts = {
+    rules: { served, origin, networks, proxies: config.trustProxy },
+    clock,
+    sessions,
+    table: loadOnce(async () => (await import('./control/admin')).createAdminTable(folder)),
+    assets: loadOnce(async () => (await import('./admin/assets')).adminAssets()),
+  }
+  const gate = loadOnce(async () => (await import('./http/routes/admin')).createAdminGate(parts))
+  return {
+    sessions,
+    url: () => `${addressOf(config, origin, served())}/admin`,
+    answer: async (http, call) => await (await gate())(http, call),
+  }
+}
+
+const LOOPBACK = '127.0.0.0/8,::1/128'
+
+/**
+ * True where a public address with a path shares its origin with other applications, whose pages would pass every
+ * check.
+ */
+function isShared({ adminUrl, publicUrl }: Config): boolean {
+  return adminUrl === null && publicUrl !== null && new URL(publicUrl).pathname !== '/'
+}
+
+function ownOrigin({ publicUrl }: Config): string | null {
+  return publicUrl === null ? null : new URL(publicUrl).origin
+}
+
+/** The address for links: the public one only where others than this machine may open it. */
+function addressOf(
+  { adminUrl, adminNetworks }: Config,
+  origin: string | null,
+  served: string,
+): string {
+  if (adminUrl !== null) return adminUrl
+  if (origin !== null && adminNetworks !== null) return origin
+  if (isLoopbackHost(new URL(served).hostname)) return served
+  throw new SatchelError(
+    'NO_PUBLIC_ADDRESS',
+    'The page for administrators answers at 127.0.0.1, or by https: listen on 0.0.0.0, or set --admin-url',
+  )
+}
+
+/** The scopes that a client has now; undefined when it is gone, has expired, or its database is gone. */
+async function findScopes({ hosts }: DataFolder, database: string, id: string) {
+  try {
+    const { clock, database: opened } = await hosts.open(database)
+    const client = await opened.read((tx) => tx.clients.find(id))
+    return client === undefined || isClientExpired(client, clock.now()) ? undefined : client.scopes
+  } catch (error) {
+    if (error instanceof SatchelError && error.code === 'UNKNOWN_DATABASE') return undefined
+    throw error
+  }
+}
+
+/** Loads at the first use, and again after a failure. */
+function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined
+  return () =>
+    (loading ??= load().catch((error: unknown) => {
+      loading = undefined
+      throw error
+    }))
+}

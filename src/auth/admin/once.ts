@@ -1,0 +1,37 @@
+import type { Clock } from '../../clock'
+import { hashSecret, newSecret } from '../../domain/value/secret'
+
+/** Values that a bearer of a code takes out, once. They are in memory: a restart ends them. */
+export interface Once<T> {
+  /** Keeps the value; returns its code of 256 random bits, of which only a hash is kept. */
+  issue(value: T): { readonly code: string; readonly expires: number }
+  /** The value, which is gone then; undefined for a code that was used, has expired or never was. */
+  take(code: string): T | undefined
+}
+
+/** Codes that are good for `life` ms. Beyond `most` the oldest ones end. `clock` must not go back. */
+export function createOnce<T>(clock: Clock, life: number, most: number): Once<T> {
+  const entries = new Map<string, { readonly value: T; readonly expires: number }>()
+
+  return {
+    issue(value) {
+      const code = newSecret()
+      const expires = clock.now() + life
+      // The oldest ones come first, and expire first.
+      for (const [hash, entry] of entries) {
+        if (entry.expires > clock.now() && entries.size < most) break
+        entries.delete(hash)
+      }
+      entries.set(hashSecret(code), { value, expires })
+      return { code, expires }
+    },
+
+    take(code) {
+      // Found by its hash: the time that it takes tells nothing about other codes.
+      const hash = hashSecret(code)
+      const entry = entries.get(hash)
+      entries.delete(hash)
+      return entry !== undefined && entry.expires > clock.now() ? entry.value : undefined
+    },
+  }
+}

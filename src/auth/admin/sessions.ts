@@ -1,0 +1,263 @@
+import type { Clock } from '../../clock'
+import { SatchelError } from '../../domain/value/error'
+import { randomToken } from '../../domain/value/id'
+import { type Scope, SCOPES } from '../../domain/value/scope'
+import { hashSecret, newSecret, sameSecret } from '../../domain/value/secret'
+import { HOUR, MINUTE, SECOND } from '../../domain/value/time'
+import { createSteadyClock } from '../steady-clock'
+import { createOnce } from './once'
+import { type AdminRole, createSeal } from './seal'
+
+/** The rights of a login to the page for administrators. */
+export interface AdminRights {
+  /** The only database; null: all of them, and the server. */
+  readonly database: string | null
+  readonly isReadOnly: boolean
+  /** The client of a person who has proven its address; null: the owner of the data folder let them in. */
+  readonly client: { readonly id: string; readonly email: string } | null
+}
+
+/** A login to the page, which is in memory: a restart ends it. Times are ms since the epoch. */
+export interface AdminSession extends AdminRights {
+  readonly id: string
+  /** The IP address that logged in. */
+  readonly address: string
+  readonly began: number
+  /** The latest end, however often it is used. */
+  readonly ends: number
+  /** The end unless it is used before. */
+  readonly idleAt: number
+  /** Until then it may show secrets. */
+  readonly confirmedUntil: number
+}
+
+/** A session at the time of a request. */
+export interface LiveSession extends AdminSession {
+  /** The scopes of the client at this time; all of them for the owner of the data folder. */
+  readonly scopes: readonly Scope[]
+  /** The time of the request, by a clock that does not go back. */
+  readonly at: number
+}
+
+/** The one-time link of a new session, or the code that confirms one. */
+export type LinkOrder =
+  | (Omit<AdminRights, 'client'> & { readonly life: number | null })
+  | 'confirmation'
+
+/** The two halves that a browser keeps: one in a cookie, one in a tab. */
+export interface OpenedSession {
+  readonly session: LiveSession
+  readonly cookie: string
+  readonly key: string
+}
+
+/** Answers that go on, which end with their session. */
+export interface SessionStream extends Disposable {
+  /** Aborted with a `SatchelError` when the session has ended or has other scopes. */
+  readonly signal: AbortSignal
+}
+
+/** Disposing ends all answers that go on. */
+export interface AdminSessions extends Disposable {
+  /** Makes a code that is good once, for ten minutes. */
+  invite(order: LinkOrder): { readonly code: string; readonly expires: number }
+  redeem(code: string): LinkOrder | undefined
+  /** `life` in ms, at most twelve hours. Throws `SESSION_ENDED` when the client is gone meanwhile. */
+  begin(rights: AdminRights, life: number | null, address: string): Promise<OpenedSession>
+  /** The session of both halves, which is used by this. Throws `SESSION_ENDED`. */
+  use(cookie: string, key: string): Promise<LiveSession>
+  /** The session of a cookie alone, for addresses that need a ticket as well. Throws `SESSION_ENDED`. */
+  findByCookie(cookie: string): Promise<LiveSession>
+  /** Lets the session show secrets again. */
+  confirm(id: string): void
+  /** The newest first. */
+  list(): readonly AdminSession[]
+  /** Returns how many ended: one with this id, or all. */
+  end(id: string | null): number
+  stream(session: LiveSession): SessionStream
+}
+
+export interface SessionParts {
+  readonly clock: Clock
+  /** The scopes of a client of a database; undefined when it is gone or has expired. */
+  readonly findScopes: (database: string, client: string) => Promise<readonly Scope[] | undefined>
+  /** Calls `work` again and again until it is disposed. */
+  readonly every: (ms: number, work: () => void) => Disposable
+}
+
+const LINK_LIFE_MS = 10 * MINUTE
+const IDLE_MS = 30 * MINUTE
+const LONGEST_MS = 12 * HOUR
+const CONFIRMED_MS = 10 * MINUTE
+const LOOK_EVERY_MS = SECOND
+/** Beyond these the oldest link, or the session that was used least recently, ends. */
+const MOST_LINKS = 100
+const MOST_SESSIONS = 100
+
+interface Entry {
+  readonly session: AdminSession
+  readonly keyHash: string
+  used: number
+  confirmed: number
+}
+
+/** A stream with the scopes that it began with. */
+interface Following {
+  readonly session: LiveSession
+  readonly controller: AbortController
+}
+
+/** The sessions of the page for administrators (admin.md §4). */
+export function createAdminSessions({
+  clock: machine,
+  findScopes,
+  every,
+}: SessionParts): AdminSessions {
+  // Sessions that have ended stay so when the clock of the machine is set back.
+  const clock = createSteadyClock(machine)
+  const seal = createSeal(clock)
+  const links = createOnce<LinkOrder>(clock, LINK_LIFE_MS, MOST_LINKS)
+  const entries = new Map<string, Entry>()
+  const streams = new Set<Following>()
+  let looking: Disposable | undefined
+
+  async function begin(
+    rights: AdminRights,
+    life: number | null,
+    address: string,
+  ): Promise<OpenedSession> {
+    const now = clock.now()
+    const key = newSecret()
+    const ends = now + Math.min(life ?? LONGEST_MS, LONGEST_MS)
+    const session = {
+      ...rights,
+      id: randomToken(16),
+      address,
+      began: now,
+      ends,
+      idleAt: 0,
+      confirmedUntil: 0,
+    }
+    const entry = { session, keyHash: hashSecret(key), used: now, confirmed: now }
+    const scopes = await scopesOf(session)
+    makeRoom(now)
+    entries.set(session.id, entry)
+    return {
+      session: { ...stateOf(entry), scopes, at: now },
+      cookie: await seal.close({ id: session.id, role: roleOf(session), ends }),
+      key,
+    }
+  }
+
+  /** Removes the sessions that have ended, and the one that was used least recently where there are too many. */
+  function makeRoom(now: number): void {
+    for (const [id, entry] of entries) if (isOver(entry, now)) end(id)
+    if (entries.size < MOST_SESSIONS) return
+    const [oldest] = [...entries].toSorted(([, one], [, other]) => one.used - other.used)
+    if (oldest !== undefined) end(oldest[0])
+  }
+
+  async function find(cookie: string, isRight: (entry: Entry) => boolean): Promise<LiveSession> {
+    const id = await seal.open(cookie)
+    const entry = id === undefined ? undefined : entries.get(id)
+    if (entry === undefined || !isRight(entry)) throw sessionEnded()
+    const scopes = await scopesOf(entry.session)
+    const now = clock.now()
+    if (isOver(entry, now) || !entries.has(entry.session.id)) {
+      end(entry.session.id)
+      throw sessionEnded()
+    }
+    entry.used = now
+    return { ...stateOf(entry), scopes, at: now }
+  }
+
+  /** Throws `SESSION_ENDED`, and ends the session, when its client is gone. */
+  async function scopesOf({ id, client, database }: AdminSession): Promise<readonly Scope[]> {
+    if (client === null || database === null) return SCOPES
+    const scopes = await findScopes(database, client.id)
+    if (scopes !== undefined) return scopes
+    end(id)
+    throw sessionEnded()
+  }
+
+  function end(id: string): boolean {
+    for (const { session, controller } of streams) {
+      if (session.id === id) controller.abort(sessionEnded())
+    }
+    return entries.delete(id)
+  }
+
+  /** Ends what is over, and the streams whose client is gone or has other scopes. */
+  async function look(): Promise<void> {
+    const now = clock.now()
+    for (const [id, entry] of entries) if (isOver(entry, now)) end(id)
+    for (const { session, controller } of streams) {
+      if (session.client === null) continue
+      const scopes = await scopesOf(session).catch(() => undefined)
+      if (scopes === undefined || scopes.join() === session.scopes.join()) continue
+      controller.abort(
+        new SatchelError('NOT_AUTHORIZED', 'The scopes of this client were changed: try again'),
+      )
+    }
+  }
+
+  return {
+    invite: (order) => links.issue(order),
+    redeem: (code) => links.take(code),
+    begin,
+    use: (cookie, key) => find(cookie, ({ keyHash }) => sameSecret(hashSecret(key), keyHash)),
+    findByCookie: (cookie) => find(cookie, () => true),
+    confirm(id) {
+      const entry = entries.get(id)
+      if (entry !== undefined) entry.confirmed = clock.now()
+    },
+    list() {
+      const now = clock.now()
+      const live = [...entries.values()].filter((entry) => !isOver(entry, now))
+      return live.map(stateOf).toReversed()
+    },
+    end(id) {
+      const ids = id === null ? [...entries.keys()] : [id]
+      return ids.filter(end).length
+    },
+    stream(session) {
+      const stream = { session, controller: new AbortController() }
+      streams.add(stream)
+      looking ??= every(LOOK_EVERY_MS, () => void look())
+      if (!entries.has(session.id)) stream.controller.abort(sessionEnded())
+      return {
+        signal: stream.controller.signal,
+        [Symbol.dispose]() {
+          streams.delete(stream)
+          if (streams.size > 0) return
+          looking?.[Symbol.dispose]()
+          looking = undefined
+        },
+      }
+    },
+    [Symbol.dispose]() {
+      for (const { controller } of streams) controller.abort(stopping())
+    },
+  }
+}
+
+/** Only the owner of the data folder, without a limit to one database, sees the server. */
+export function roleOf({ client, database }: AdminRights): AdminRole {
+  return client === null && database === null ? 'operator' : 'client'
+}
+
+function stateOf({ session, used, confirmed }: Entry): AdminSession {
+  return { ...session, idleAt: used + IDLE_MS, confirmedUntil: confirmed + CONFIRMED_MS }
+}
+
+function isOver({ session, used }: Entry, now: number): boolean {
+  return session.ends <= now || used + IDLE_MS <= now
+}
+
+function stopping(): SatchelError {
+  return new SatchelError('BUSY', 'The server is stopping', { retryAfter: 5 })
+}
+
+export function sessionEnded(): SatchelError {
+  return new SatchelError('SESSION_ENDED', 'You are not logged in, or the login has ended')
+}

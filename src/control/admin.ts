@@ -1,0 +1,224 @@
+import { type LiveSession, roleOf } from '../auth/admin/sessions'
+import { type Actor, SERVER, tokenFacts } from '../domain/access/actor'
+import { SatchelError } from '../domain/value/error'
+import type { DataFolder } from '../host/data-folder'
+import type { Caller } from './caller'
+import type { StatusOf } from './event'
+import { type Fields, type Schema, schemaOf, type Values } from './fields'
+import type { AnyOperation, Effect, Named } from './operation'
+import { findOperation, operationNames } from './operations'
+import { answerPerforming, perform } from './perform'
+
+/** The table of operations for the page of administrators (admin.md §3). */
+export interface AdminTable {
+  /** The operations that the session may use. */
+  list(session: LiveSession): readonly AdminOperation[]
+  /**
+   * Lets a session in, by all that is known before its input is read; `address` is the IP address. Throws
+   * `UNKNOWN_ROUTE` and `NOT_AUTHORIZED`.
+   */
+  admit(session: LiveSession, name: string, address: string): AdmittedOperation
+}
+
+/** An operation as the page sees it. */
+export interface AdminOperation {
+  readonly name: string
+  readonly summary: string
+  readonly effect: Effect
+  readonly isFollowing: boolean
+  /** The fields of which the last one that has a value is repeated in `confirm`, to destroy what it names. */
+  readonly confirms: readonly string[]
+  readonly input: Schema
+}
+
+export interface AdmittedOperation {
+  /**
+   * Checks the input, in which `confirm` repeats the name of the thing that is destroyed. Throws `INVALID_REQUEST`,
+   * `NOT_AUTHORIZED`, and `CONFIRMATION_NEEDED` for secrets after a login that is not fresh.
+   */
+  order(input: unknown): AdminOrder
+}
+
+/** An operation that may run. */
+export interface AdminOrder {
+  /** Answers at once; the events follow. Throws `TOO_MANY_REQUESTS` when too many callers follow. */
+  events(streams: AdminStreams): Response
+  /** Runs it; `download` takes the bytes of its file. Resolves to its output. */
+  run(download: (bytes: Uint8Array) => Promise<void>, signal: AbortSignal): Promise<unknown>
+}
+
+export interface AdminStreams {
+  readonly upload: ReadableStream<Uint8Array> | null
+  /** Aborted when the caller has gone. */
+  readonly signal: AbortSignal
+  /** Aborted when the session has ended. */
+  readonly ended: AbortSignal
+  readonly finished: () => void
+  readonly statusOf: StatusOf
+}
+
+/** How many answers may follow what happens, of all sessions. */
+const MOST_FOLLOWERS = 20
+
+export function createAdminTable(folder: DataFolder): AdminTable {
+  const served = { ...folder, hosts: folder.hostsAt('page') }
+  let followers = 0
+
+  function events(
+    operation: Named<AnyOperation>,
+    values: Values<Fields>,
+    caller: Caller,
+    { upload, finished, ...streams }: AdminStreams,
+  ): Response {
+    const isFollowing = operation.follows === true
+    if (isFollowing && followers >= MOST_FOLLOWERS) throw tooManyFollowers()
+    followers += isFollowing ? 1 : 0
+    return answerPerforming(served, operation, values, {
+      ...streams,
+      body: upload,
+      caller,
+      finished() {
+        followers -= isFollowing ? 1 : 0
+        finished()
+      },
+    })
+  }
+
+  return {
+    list: (session) =>
+      operationNames().flatMap((name) => {
+        const operation = findOperation(name)
+        const isShown = operation !== undefined && findRefusal(session, operation) === undefined
+        const isHere = !name.startsWith('test.') || folder.testing !== undefined
+        return isShown && isHere ? [describe(operation)] : []
+      }),
+
+    admit(session, name, address) {
+      const operation = findOperation(name)
+      if (operation === undefined) throw unknownOperation()
+      const refusal = findRefusal(session, operation)
+      if (refusal !== undefined) throw refusal
+      return {
+        order(input) {
+          const values = operation.read(input)
+          requireOrder(session, operation, values, input)
+          const caller = callerOf(session, address)
+          return {
+            events: (streams) => events(operation, values, caller, streams),
+            run: (download, signal) =>
+              perform(served, operation, values, { download, signal }, caller),
+          }
+        },
+      }
+    },
+  }
+}
+
+function describe({ name, summary, effect, follows, input }: Named<AnyOperation>): AdminOperation {
+  const isNamed = effect === 'destroy' && !Object.hasOwn(input, 'confirm')
+  return {
+    name,
+    summary,
+    effect,
+    isFollowing: follows === true,
+    confirms: isNamed ? namesOf(input) : [],
+    input: schemaOf(input),
+  }
+}
+
+/** The reason why a session may not use an operation at all. */
+function findRefusal(session: LiveSession, operation: AnyOperation): SatchelError | undefined {
+  const { scopes, effect, input } = operation
+  if (session.isReadOnly && effect !== 'read' && operation.asks === undefined) return readOnly()
+  if (roleOf(session) === 'operator') return undefined
+  if (scopes === 'operator' || !Object.hasOwn(input, 'database')) return notAuthorized('operator')
+  const missing = scopes.find((scope) => !session.scopes.includes(scope))
+  return missing === undefined ? undefined : notAuthorized(`scope ${missing}`)
+}
+
+function requireOrder(
+  session: LiveSession,
+  operation: AnyOperation,
+  values: Values<Fields>,
+  input: unknown,
+): void {
+  if (session.database !== null && values['database'] !== session.database) {
+    throw notAuthorized('database')
+  }
+  const { effect } = operation
+  if (effect === 'read' || operation.asks?.(values) === true) return
+  if (session.isReadOnly) throw readOnly()
+  if (effect === 'secret' && session.confirmedUntil <= session.at) {
+    throw new SatchelError(
+      'CONFIRMATION_NEEDED',
+      'Showing a secret needs a login of the last ten minutes: run satchel admin --confirm, or ask for a new code',
+    )
+  }
+  if (effect === 'destroy') requireName(operation, values, input)
+}
+
+/** Throws `INVALID_REQUEST` unless the input repeats the name of the thing that is destroyed. */
+function requireName({ input: fields }: AnyOperation, values: Values<Fields>, input: unknown) {
+  if (Object.hasOwn(fields, 'confirm')) return
+  const named = namesOf(fields).findLast((name) => isName(values[name]))
+  const { confirm } = input as { readonly confirm?: unknown }
+  if (named !== undefined && confirm === String(values[named])) return
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    `confirm must repeat ${named ?? 'the name'}, because this cannot be undone`,
+    { reason: 'confirm' },
+  )
+}
+
+function isName(value: unknown): boolean {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number'
+}
+
+/** The database comes first: it is named where nothing in it is. */
+function namesOf(fields: Fields): readonly string[] {
+  const names = Object.keys(fields).filter((name) => name !== 'database')
+  return Object.hasOwn(fields, 'database') ? ['database', ...names] : names
+}
+
+function callerOf(session: LiveSession, address: string): Caller {
+  const isOperator = roleOf(session) === 'operator'
+  return { actor: actorOf(session), isOperator, door: 'page', uid: null, address }
+}
+
+/** A client acts as by a token of its own, which ends with it in the unit that serves the data. */
+function actorOf({ client, scopes, ends, at }: LiveSession): Actor {
+  if (client === null) return SERVER
+  const facts = tokenFacts({
+    subject: client.id,
+    clientId: client.id,
+    login: null,
+    incarnation: null,
+  })
+  return {
+    subject: client.id,
+    email: client.email,
+    name: null,
+    scopes: new Set(scopes),
+    credential: { facts, verified: at, expires: ends },
+  }
+}
+
+function notAuthorized(reason: string): SatchelError {
+  return new SatchelError('NOT_AUTHORIZED', 'Not authorized', { reason })
+}
+
+function readOnly(): SatchelError {
+  return new SatchelError('NOT_AUTHORIZED', 'This login may only read', { reason: 'read-only' })
+}
+
+function unknownOperation(): SatchelError {
+  return new SatchelError('UNKNOWN_ROUTE', 'There is no such operation: reload the page')
+}
+
+function tooManyFollowers(): SatchelError {
+  return new SatchelError(
+    'TOO_MANY_REQUESTS',
+    `${MOST_FOLLOWERS} pages follow what happens already: close one of them`,
+    { retryAfter: 10 },
+  )
+}

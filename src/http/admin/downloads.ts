@@ -1,0 +1,104 @@
+import { createOnce } from '../../auth/admin/once'
+import type { LiveSession } from '../../auth/admin/sessions'
+import { createSteadyClock } from '../../auth/steady-clock'
+import { SatchelError } from '../../domain/value/error'
+import { MINUTE } from '../../domain/value/time'
+import { isRecord } from '../../domain/value/value'
+import type { Call } from '../call'
+import { adminJson, fileAnswer, mailAnswer } from './answers'
+import { cookieOf, sessionOf } from './halves'
+import { readInput, requireText } from './input'
+import type { AdminOrder, AdminParts, Visit } from './parts'
+
+const TICKET_LIFE_MS = MINUTE
+const MOST_TICKETS = 100
+
+/** A download that may begin. */
+interface Ticket {
+  /** The session that asked for it. */
+  readonly id: string
+  readonly operation: string
+  readonly input: unknown
+  /** The name of the file. */
+  readonly name: string
+}
+
+/**
+ * Files for the browser itself, whose requests have no key: a ticket is in its place, which is good once, for a
+ * minute, together with the cookie of its session.
+ */
+export function createDownloads({ sessions, table, clock: machine }: AdminParts) {
+  const tickets = createOnce<Ticket>(createSteadyClock(machine), TICKET_LIFE_MS, MOST_TICKETS)
+
+  async function prepare(visit: Visit): Promise<Response> {
+    const { call } = visit
+    const session = await sessionOf(sessions, call, visit.origin)
+    const { name = 'download', input, ...rest } = await readInput(visit)
+    const operation = requireText(rest, 'operation')
+    await order(call, session, operation, input)
+    const { code } = tickets.issue({ id: session.id, operation, input, name: String(name) })
+    return adminJson(call, { ticket: code })
+  }
+
+  async function order(
+    call: Call,
+    session: LiveSession,
+    operation: string,
+    input: unknown,
+  ): Promise<AdminOrder> {
+    return (await table()).admit(session, operation, call.address).order(input)
+  }
+
+  async function redeem({ call, origin, name }: Visit) {
+    // Its bearer could take the file: it is in no log.
+    call.path = call.path.replace(name, '…')
+    const ticket = tickets.take(name)
+    const session = await sessions.findByCookie(cookieOf(call, origin) ?? '')
+    if (ticket === undefined || ticket.id !== session.id) throw wrongTicket()
+    const run = await order(call, session, ticket.operation, ticket.input)
+    return { ...ticket, session, run }
+  }
+
+  /** The bytes that the operation sends, or its output where it sends none. */
+  async function sendFile(visit: Visit): Promise<Response> {
+    const { call } = visit
+    const { run, session, name } = await redeem(visit)
+    call.setIdleTimeout(0)
+    const stream = sessions.stream(session)
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const writer = writable.getWriter()
+    const begun = Promise.withResolvers<void>()
+    const signal = AbortSignal.any([call.sent.signal, stream.signal])
+    const work = run.run((bytes) => {
+      begun.resolve()
+      return writer.write(bytes)
+    }, signal)
+    const output = work.finally(() => stream[Symbol.dispose]())
+    const isFile = await Promise.race([begun.promise.then(() => true), output.then(() => false)])
+    if (!isFile) return fileAnswer(call, JSON.stringify(await output), JSON_TYPE, name)
+    output
+      .then(
+        () => writer.close(),
+        (error: unknown) => writer.abort(error),
+      )
+      .catch(() => undefined)
+    return fileAnswer(call, readable, 'application/octet-stream', name)
+  }
+
+  /** The HTML of a mail, for a frame. */
+  async function sendMail(visit: Visit): Promise<Response> {
+    const { run, operation } = await redeem(visit)
+    if (operation !== 'mail.read') throw wrongTicket()
+    const output = await run.run(async () => {}, visit.call.sent.signal)
+    const html = isRecord(output) ? output['html'] : undefined
+    return mailAnswer(visit.call, typeof html === 'string' ? html : '')
+  }
+
+  return { prepare, sendFile, sendMail }
+}
+
+const JSON_TYPE = 'application/json;charset=utf-8'
+
+function wrongTicket(): SatchelError {
+  return new SatchelError('UNKNOWN_ROUTE', 'This download has ended: begin it again')
+}

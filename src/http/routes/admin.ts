@@ -1,0 +1,101 @@
+import { STATUS } from '../../openapi/status'
+import { adminJson, adminRefusal, asEvents, assetAnswer } from '../admin/answers'
+import { createDownloads } from '../admin/downloads'
+import { sessionOf } from '../admin/halves'
+import { inputOfQuery, readInput } from '../admin/input'
+import { createLogins } from '../admin/logins'
+import type { AdminParts, Visit } from '../admin/parts'
+import { nothingHere, originOf, requireOwnPage } from '../admin/place'
+import { publicError } from '../answer'
+import { type Call, segment } from '../call'
+import type { HttpContext } from '../context'
+
+/** Answers everything below `/admin`, before the router and before CORS (admin.md §3). */
+export type AnswerAdmin = (http: HttpContext, call: Call) => Promise<Response>
+
+type Route = (visit: Visit) => Promise<Response>
+
+/** The page for administrators. */
+export function createAdminGate(parts: AdminParts): AnswerAdmin {
+  const { rules, sessions } = parts
+  const logins = createLogins(parts)
+  const downloads = createDownloads(parts)
+
+  /** Any browser may load these; they hold nothing of the data. */
+  const open: Readonly<Record<string, Route>> = {
+    'GET ': (visit) => showFile({ ...visit, name: 'index.html' }),
+    'GET assets/': showFile,
+  }
+  /** Only the page itself may call these. */
+  const own: Readonly<Record<string, Route>> = {
+    'POST otp': logins.sendCode,
+    'POST session': logins.logIn,
+    'GET session': logins.show,
+    'DELETE session': logins.logOut,
+    'GET operations': listOperations,
+    'POST api/': (visit) => run(visit, () => readInput(visit), null),
+    'POST upload/': (visit) => run(visit, () => inputOfQuery(visit), visit.call.sent.body),
+    'POST ticket': downloads.prepare,
+    'GET file/': downloads.sendFile,
+    'GET mail/': downloads.sendMail,
+  }
+
+  return async (http, call) => {
+    try {
+      return await respond(http, call)
+    } catch (error) {
+      return adminRefusal(call, publicError(http, call, error))
+    }
+  }
+
+  async function respond(http: HttpContext, call: Call): Promise<Response> {
+    const { headers } = call.sent
+    const origin = originOf({ headers, peer: call.peer, address: call.address }, rules)
+    const [area = '', name = '', ...more] = call.segments.slice(2)
+    const method = call.method === 'HEAD' ? 'GET' : call.method
+    const key = `${method} ${area}${name === '' ? '' : '/'}`
+    const visit = { http, call, origin, name: name === '' ? '' : segment(call, 2) }
+    if (more.length === 0 && Object.hasOwn(open, key)) return await open[key]!(visit)
+    requireOwnPage(headers, origin, method !== 'GET')
+    if (more.length === 0 && Object.hasOwn(own, key)) return await own[key]!(visit)
+    throw nothingHere()
+  }
+
+  async function showFile({ call, name }: Visit): Promise<Response> {
+    const found = (await parts.assets()).file(name)
+    if (found === undefined) throw nothingHere()
+    return assetAnswer(call, found)
+  }
+
+  async function listOperations({ call, origin }: Visit): Promise<Response> {
+    const session = await sessionOf(sessions, call, origin)
+    return adminJson(call, (await parts.table()).list(session))
+  }
+
+  /** Whatever refuses the session is said before a body is read. */
+  async function run(
+    { call, origin, name }: Visit,
+    input: () => unknown,
+    upload: ReadableStream<Uint8Array> | null,
+  ): Promise<Response> {
+    const session = await sessionOf(sessions, call, origin)
+    const admitted = (await parts.table()).admit(session, name, call.address)
+    const order = admitted.order(await input())
+    // Work and silence may take long.
+    call.setIdleTimeout(0)
+    const stream = sessions.stream(session)
+    const finished = () => stream[Symbol.dispose]()
+    const { signal } = call.sent
+    try {
+      const streams = { upload, signal, ended: stream.signal, finished, statusOf }
+      return asEvents(call, order.events(streams).body)
+    } catch (error) {
+      finished()
+      throw error
+    }
+  }
+}
+
+function statusOf(code: keyof typeof STATUS): number {
+  return STATUS[code]
+}
