@@ -2,9 +2,10 @@ import { useMemo, useState } from 'preact/hooks'
 import { ExplainDialog } from '../explain/explain-dialog'
 import { Icon } from '../parts/icon'
 import { exactTime } from '../parts/ago'
+import { Text } from '../parts/text'
 import { may } from '../server/session'
 import { hrefOf } from '../shell/route'
-import type { Commit, Entry, Rejected, TableChange, Writer } from './feed'
+import type { Commit, Entry, Heard, Rejected, TableChange, Writer } from './feed'
 import { Hearers } from './hearers'
 
 /** A line, which is only drawn again when it has changed. */
@@ -16,12 +17,7 @@ export function EntryRow({ entry }: { entry: Entry }) {
   }, [entry])
 }
 
-function CommitRow({
-  commit,
-  heard,
-}:
-  | Extract<Entry, { commit: Commit }>
-  | { commit: Commit; heard: Extract<Entry, { commit: Commit }>['heard'] }) {
+function CommitRow({ commit, heard }: { commit: Commit; heard: readonly Heard[] }) {
   return (
     <li class="entry">
       <Clock at={commit.at} />
@@ -48,13 +44,13 @@ function RejectedRow({ rejected }: { rejected: Rejected }) {
       <div class="changes">
         <span class="change">
           <Icon name="close" />
-          <span class="table-name" dir="auto">
-            {table}
+          <span class="table-name">
+            <Text text={table} />
           </span>
           {key !== null && <KeyLink table={table} objectKey={key} />}
         </span>
-        <span class="sentence" dir="auto">
-          {message}
+        <span class="sentence">
+          <Text text={message} />
           {rule ? <span class="soft"> ({rule})</span> : null}
         </span>
       </div>
@@ -105,8 +101,8 @@ function Author({ writer }: { writer: Writer }) {
   const name = email ?? uid ?? client ?? 'the server'
   return (
     <div class="author">
-      <span class="clip" dir="auto" title={name}>
-        {name}
+      <span class="clip" title={name}>
+        <Text text={name} />
       </span>
       <span class="soft small clip">
         {door}
@@ -125,8 +121,8 @@ function Change({ change }: { change: TableChange }) {
     <span class="change">
       {puts > 0 && <span class="count good-text">+{puts.toLocaleString()}</span>}
       {deletes > 0 && <span class="count bad-text">−{deletes.toLocaleString()}</span>}
-      <a class="table-name" dir="auto" href={hrefOf('data', table)}>
-        {table}
+      <a class="table-name" href={hrefOf('data', table)}>
+        <Text text={table} />
       </a>
       {keys.slice(0, SHOWN_KEYS).map((key) => (
         <KeyLink key={key} table={table} objectKey={key} />
@@ -138,8 +134,8 @@ function Change({ change }: { change: TableChange }) {
 
 function KeyLink({ table, objectKey }: { table: string; objectKey: string }) {
   return (
-    <a class="object-key" dir="auto" title={objectKey} href={hrefOf('data', table, objectKey)}>
-      {objectKey}
+    <a class="object-key" title={objectKey} href={hrefOf('data', table, objectKey)}>
+      <Text text={objectKey} />
     </a>
   )
 }
@@ -147,8 +143,8 @@ function KeyLink({ table, objectKey }: { table: string; objectKey: string }) {
 function Realms({ realms }: { realms: readonly string[] }) {
   const [first = ''] = realms
   return (
-    <a class="realm" title={realms.join('\n')} dir="auto" href={hrefOf('sharing', first)}>
-      {first}
+    <a class="realm" title={realms.join('\n')} href={hrefOf('sharing', first)}>
+      <Text text={first} />
       {realms.length > 1 && ` +${realms.length - 1}`}
     </a>
   )

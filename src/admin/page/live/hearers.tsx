@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { Text } from '../parts/text'
 import type { Heard, Outcome } from './feed'
 
 const MOST = 4
@@ -43,8 +44,8 @@ function Badge({ heard }: { heard: Heard }) {
   const words = Object.hasOwn(WORDS, outcome) ? WORDS[outcome](afterMs) : outcome
   return (
     <span class={`badge ${KINDS[outcome] ?? ''}`} title={`${uid}\ndevice ${device}`}>
-      <span class="who" dir="auto">
-        {uid.split('@')[0]}
+      <span class="who">
+        <Text text={uid.split('@')[0] ?? ''} />
       </span>
       {words}
     </span>

@@ -9,7 +9,7 @@ export interface Loaded<Output> {
   readonly error: unknown
   readonly isLoading: boolean
   readonly progress: Progress | undefined
-  reload(): void
+  readonly reload: () => void
 }
 
 const AGAIN_MS = 2_000

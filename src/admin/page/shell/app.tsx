@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { Confirmation } from './confirmation'
+import { Destroying } from './destroy'
 import { Help, showHelp } from './help'
 import { useShortcut } from './keys'
 import { Login } from './login'
@@ -75,6 +76,7 @@ function Desk() {
       <PageView />
       <Palette />
       <Help />
+      <Destroying />
       <Confirmation />
     </div>
   )

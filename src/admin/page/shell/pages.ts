@@ -27,6 +27,15 @@ const PAGES: readonly PageInfo[] = [
     needs: 'live.follow',
     load: async () => Live,
   },
+  {
+    name: 'data',
+    title: 'Data',
+    icon: 'data',
+    letter: 'd',
+    group: 'Data',
+    needs: 'table.list',
+    load: async () => (await import('../data/data')).Data,
+  },
 ]
 
 /** The pages that this session may open. */

@@ -1,0 +1,104 @@
+import { useState } from 'preact/hooks'
+import { Explain } from '../explain/explain'
+import { Copy } from '../parts/copy'
+import { Failure } from '../parts/failure'
+import { Icon } from '../parts/icon'
+import { Panel } from '../parts/panel'
+import { Segments } from '../parts/segments'
+import { useOperation } from '../server/operation'
+import { isReadOnly, may } from '../server/session'
+import { useShortcut } from '../shell/keys'
+import { database } from '../shell/route'
+import { askToDestroy } from '../shell/destroy'
+import { Editor } from './editor'
+import { Seers } from './seers'
+import type { StoredObject } from './stored'
+import { Traces } from './traces'
+import { ValueView } from './value-view'
+
+type View = 'value' | 'seers' | 'explain' | 'traces'
+
+interface ObjectPanelProps {
+  readonly table: string
+  readonly objectKey: string
+  readonly onClose: () => void
+}
+
+/** An object: its value, the users who see it, its rights, and its history. */
+export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps) {
+  const [view, setView] = useState<View>('value')
+  const [isEditing, setIsEditing] = useState(false)
+  const input = { database: database.value, table, key }
+  const { value: object, error, reload } = useOperation<StoredObject>('object.show', input)
+  const mayEdit = (object?.value ?? null) !== null && !isReadOnly.value && may('object.put')
+  useShortcut('e', 'Edit the object', () => setIsEditing(true), mayEdit)
+  const choices = [
+    ['value', 'Value'],
+    ...(may('object.seers') ? ([['seers', 'Who sees it']] as const) : []),
+    ...(may('explain') ? ([['explain', 'Explain']] as const) : []),
+    ...(may('object.traces') ? ([['traces', 'Time line']] as const) : []),
+  ] as const
+  return (
+    <Panel
+      title={key}
+      onClose={onClose}
+      actions={
+        <>
+          <Copy text={key} label="Copy the key" />
+          {mayEdit && !isEditing && (
+            <>
+              <button
+                class="plain"
+                title="Edit (e)"
+                aria-label="Edit"
+                onClick={() => {
+                  setView('value')
+                  setIsEditing(true)
+                }}
+              >
+                <Icon name="edit" />
+              </button>
+              <button
+                class="plain"
+                title="Delete"
+                aria-label="Delete"
+                onClick={() =>
+                  askToDestroy({
+                    title: 'Delete the object',
+                    name: key,
+                    operation: 'object.delete',
+                    input,
+                    isTyped: false,
+                    onDone: onClose,
+                  })
+                }
+              >
+                <Icon name="trash" />
+              </button>
+            </>
+          )}
+        </>
+      }
+    >
+      <Segments label="View" choices={choices} chosen={view} onChoose={setView} />
+      <Failure error={error} onAgain={reload} />
+      {object !== undefined && view === 'value' && isEditing && (
+        <Editor
+          table={table}
+          object={object}
+          onCancel={() => setIsEditing(false)}
+          onSaved={() => {
+            setIsEditing(false)
+            reload()
+          }}
+        />
+      )}
+      {object !== undefined && view === 'value' && !isEditing && <ValueView object={object} />}
+      {view === 'seers' && <Seers table={table} objectKey={key} />}
+      {view === 'explain' && (
+        <Explain question={{ as: object?.owner ?? '', do: 'read', table, key }} />
+      )}
+      {view === 'traces' && <Traces table={table} objectKey={key} />}
+    </Panel>
+  )
+}

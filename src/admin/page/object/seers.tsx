@@ -1,0 +1,44 @@
+import { Failure } from '../parts/failure'
+import { useOperation } from '../server/operation'
+import { database, hrefOf } from '../shell/route'
+import { Text } from '../parts/text'
+
+interface Seer {
+  readonly userId: string
+  /** The sentence of the rule that grants it. */
+  readonly by: string
+  readonly row: string | null
+  readonly roles?: readonly string[]
+}
+
+/** The users who see an object, each with the row that grants it. */
+export function Seers({ table, objectKey: key }: { table: string; objectKey: string }) {
+  const { value, error } = useOperation<{ readonly seers: readonly Seer[] }>('object.seers', {
+    database: database.value,
+    table,
+    key,
+  })
+  if (value === undefined) return <Failure error={error} />
+  return (
+    <ul class="rows">
+      {value.seers.map(({ userId, by, row, roles }) => (
+        <li key={`${userId} ${row}`}>
+          <a class="clip" href={hrefOf('people', userId)}>
+            <Text text={userId} />
+          </a>
+          <span class="soft small">
+            {by}
+            {row === null ? null : (
+              <>
+                {' '}
+                <code>{row}</code>
+              </>
+            )}
+            {roles !== undefined && roles.length > 0 && ` as ${roles.join(', ')}`}
+          </span>
+        </li>
+      ))}
+      {value.seers.length === 0 && <li class="soft">No user sees it.</li>}
+    </ul>
+  )
+}

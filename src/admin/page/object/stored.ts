@@ -1,0 +1,25 @@
+import type { Row } from '../data/columns'
+
+/** An object as `object.show` has it. */
+export interface StoredObject extends Row {
+  /** ms since the epoch. */
+  readonly created?: number
+}
+
+/** The text that is edited. */
+export function textOf(value: unknown): string {
+  return JSON.stringify(value, null, 2)
+}
+
+/** The texts of edits that are not saved, by database, table and key: in the memory of the tab only. */
+const drafts = new Map<string, string>()
+
+export function keepDraft(place: readonly string[], text: string | null): void {
+  const key = JSON.stringify(place)
+  if (text === null) drafts.delete(key)
+  else drafts.set(key, text)
+}
+
+export function findDraft(place: readonly string[]): string | undefined {
+  return drafts.get(JSON.stringify(place))
+}

@@ -1,0 +1,87 @@
+import { useMemo, useState } from 'preact/hooks'
+import { Ago } from '../parts/ago'
+import { Copy } from '../parts/copy'
+import { Fact, Facts } from '../parts/facts'
+import { Segments } from '../parts/segments'
+import { hrefOf } from '../shell/route'
+import { Tree } from '../value/tree'
+import { sizeText } from '../value/typed'
+import { type StoredObject, textOf } from './stored'
+import { Text } from '../parts/text'
+
+/** Longer texts are shown on demand: a browser takes seconds to lay them out. */
+const LONG = 200_000
+
+/** The value of an object as a tree or as JSON. */
+export function ValueView({ object }: { object: StoredObject }) {
+  const [form, setForm] = useState<'tree' | 'json'>('tree')
+  const { owner, realmId, revision, updated, created, size, value, isDamaged } = object
+  return (
+    <>
+      <Facts>
+        <Fact name="Owner">
+          {owner === null ? (
+            <span class="soft">unowned</span>
+          ) : (
+            <a href={hrefOf('people', owner)}>
+              <Text text={owner} />
+            </a>
+          )}
+        </Fact>
+        <Fact name="Realm">
+          <a href={hrefOf('sharing', realmId)}>
+            <Text text={realmId} />
+          </a>
+        </Fact>
+        <Fact name="Written">
+          <Ago at={updated} /> <span class="soft small">revision {revision.toLocaleString()}</span>
+        </Fact>
+        {created !== undefined && (
+          <Fact name="Created">
+            <Ago at={created} />
+          </Fact>
+        )}
+        <Fact name="Size">{sizeText(size)}</Fact>
+      </Facts>
+      {value === null ? (
+        <p class="soft">
+          {isDamaged ? 'The object is damaged: satchel verify says more.' : 'There is no value.'}
+        </p>
+      ) : (
+        <>
+          <div class="value-head">
+            <Segments
+              label="Form"
+              choices={[
+                ['tree', 'Tree'],
+                ['json', 'JSON'],
+              ]}
+              chosen={form}
+              onChoose={setForm}
+            />
+            <Copy text={textOf(value)} label="Copy as JSON" />
+          </div>
+          {form === 'tree' ? <Tree entries={Object.entries(value)} /> : <Json value={value} />}
+        </>
+      )}
+    </>
+  )
+}
+
+function Json({ value }: { value: object }) {
+  const [isWhole, setIsWhole] = useState(false)
+  const text = useMemo(() => textOf(value), [value])
+  const shown = isWhole ? text : text.slice(0, LONG)
+  return (
+    <div class="json">
+      <pre tabIndex={0} role="region" aria-label="JSON">
+        {shown}
+      </pre>
+      {shown.length < text.length && (
+        <button onClick={() => setIsWhole(true)}>
+          Show all {text.length.toLocaleString()} characters
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,39 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { useShortcut } from '../shell/keys'
+import { Icon } from './icon'
+import { Text } from './text'
+
+/** A part beside a list that shows one of its rows; over the page on narrow screens. */
+export function Panel({
+  title,
+  actions,
+  onClose,
+  children,
+}: {
+  title: string
+  actions?: ComponentChildren
+  onClose: () => void
+  children: ComponentChildren
+}) {
+  const box = useRef<HTMLElement>(null)
+  useShortcut('Escape', 'Close the panel', onClose)
+  useEffect(() => {
+    // On narrow screens the panel covers what had the focus.
+    if (matchMedia('(max-width: 60rem)').matches) box.current?.focus()
+  }, [])
+  return (
+    <aside class="panel" aria-label={title} tabIndex={-1} ref={box}>
+      <header>
+        <h2 class="clip" title={title}>
+          <Text text={title} />
+        </h2>
+        {actions}
+        <button class="plain" aria-label="Close" title="Close (Esc)" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="panel-body">{children}</div>
+    </aside>
+  )
+}

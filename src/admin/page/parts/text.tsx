@@ -1,0 +1,9 @@
+import { visible } from './visible'
+
+const MOST = 240
+
+/** Text of others, such as a key or a name, in its own direction, with all of its characters visible. */
+export function Text({ text, most = MOST }: { text: string; most?: number }) {
+  if (text === '') return <span class="v-null">empty</span>
+  return <bdi>{visible(text.length > most ? `${text.slice(0, most)}…` : text)}</bdi>
+}

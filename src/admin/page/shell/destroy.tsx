@@ -1,0 +1,92 @@
+import { signal } from '@preact/signals'
+import { useState } from 'preact/hooks'
+import { Dialog } from '../parts/dialog'
+import { Failure } from '../parts/failure'
+import { call } from '../server/call'
+import { tellDone } from './toasts'
+import { Text } from '../parts/text'
+
+/** The order to destroy something, which a person confirms by its name. */
+export interface Destruction {
+  readonly title: string
+  /** What is lost, in a sentence. */
+  readonly text?: string
+  /** The name of what is destroyed, which the server wants repeated. */
+  readonly name: string
+  readonly operation: string
+  readonly input: object
+  /** True for what a person types the name of; else a click is enough. */
+  readonly isTyped?: boolean
+  readonly onDone?: () => void
+}
+
+const asked = signal<Destruction | null>(null)
+
+export function askToDestroy(destruction: Destruction): void {
+  asked.value = destruction
+}
+
+/** Asks before something is destroyed. */
+export function Destroying() {
+  return asked.value === null ? null : <Question key={asked.value.name} destruction={asked.value} />
+}
+
+function Question({ destruction }: { destruction: Destruction }) {
+  const { title, text, name, operation, input, isTyped = true, onDone } = destruction
+  const [typed, setTyped] = useState('')
+  const [error, setError] = useState<unknown>(undefined)
+  const [isBusy, setIsBusy] = useState(false)
+  const close = () => (asked.value = null)
+  const destroy = async () => {
+    setIsBusy(true)
+    try {
+      await call(operation, { ...input, confirm: name })
+      close()
+      tellDone(`${title}: done`)
+      onDone?.()
+    } catch (error) {
+      setError(error)
+      setIsBusy(false)
+    }
+  }
+  return (
+    <Dialog title={title} onClose={close}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void destroy()
+        }}
+      >
+        {text !== undefined && <p>{text}</p>}
+        <p>
+          <span class="mono">
+            <Text text={name} />
+          </span>{' '}
+          cannot be brought back.
+        </p>
+        {isTyped && (
+          <label>
+            <span>Type its name</span>
+            <input
+              autofocus
+              value={typed}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+            />
+          </label>
+        )}
+        <Failure error={error} />
+        <div class="actions">
+          <button class="danger" disabled={isBusy || (isTyped && typed !== name)}>
+            {title}
+          </button>
+          <button type="button" autofocus={!isTyped} onClick={close}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

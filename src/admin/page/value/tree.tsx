@@ -1,0 +1,89 @@
+import { useState } from 'preact/hooks'
+import { Icon } from '../parts/icon'
+import { Value } from './cell'
+import { describe, type Entry } from './typed'
+import { Text } from '../parts/text'
+
+/** Values inside others are opened to this depth at first. */
+const OPEN_DEPTH = 1
+/** The most entries that are shown at once. */
+const PAGE = 200
+/** The most characters of a text that are shown at once. */
+const LONG = 2_000
+
+/** The values of an object by name, each of which opens. */
+export function Tree({ entries, depth = 0 }: { entries: readonly Entry[]; depth?: number }) {
+  const [shown, setShown] = useState(PAGE)
+  return (
+    <ul class="tree">
+      {entries.slice(0, shown).map(([name, value]) => (
+        <Branch key={name} name={name} value={value} depth={depth} />
+      ))}
+      {shown < entries.length && (
+        <li>
+          <button class="link" onClick={() => setShown(shown + 10 * PAGE)}>
+            {(entries.length - shown).toLocaleString()} more
+          </button>
+        </li>
+      )}
+    </ul>
+  )
+}
+
+function Branch({ name, value, depth }: { name: string; value: unknown; depth: number }) {
+  const described = describe(value)
+  const inside = 'entries' in described ? described.entries : []
+  const [isOpen, setIsOpen] = useState(depth < OPEN_DEPTH && inside.length <= 20)
+  if (inside.length === 0) {
+    return (
+      <li class="leaf">
+        <Name name={name} />
+        <Leaf value={value} />
+      </li>
+    )
+  }
+  return (
+    <li>
+      <button class="branch" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        <Icon name="right" />
+        <Name name={name} />
+        {isOpen ? (
+          <span class="soft small">
+            {inside.length} {described.kind === 'list' ? 'items' : 'properties'}
+          </span>
+        ) : (
+          <span class="clip">
+            <Value value={value} />
+          </span>
+        )}
+      </button>
+      {isOpen && <Tree entries={inside} depth={depth + 1} />}
+    </li>
+  )
+}
+
+function Name({ name }: { name: string }) {
+  return (
+    <span class="name">
+      <Text text={name} />
+    </span>
+  )
+}
+
+/** Long texts are opened on demand: a megabyte takes a browser seconds to lay out. */
+function Leaf({ value }: { value: unknown }) {
+  const [isWhole, setIsWhole] = useState(false)
+  const { kind, text } = describe(value)
+  if (kind !== 'string' || text.length < 200) return <Value value={value} />
+  return (
+    <span class="long">
+      <Text text={isWhole ? text : text.slice(0, LONG)} most={Infinity} />
+      {!isWhole && text.length > LONG && (
+        <button class="link" onClick={() => setIsWhole(true)}>
+          {' '}
+          all {text.length.toLocaleString()} characters
+        </button>
+      )}
+    </span>
+  )
+}
