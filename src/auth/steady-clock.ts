@@ -86,11 +86,11 @@ export async function openSteadyClock(
 
 /** Codes with a time in the future would stay valid, and count, until then. */
 function beginAnew(tx: WriteTx, now: number): void {
-  while (tx.prune('codes', Number.MAX_SAFE_INTEGER, BATCH) === BATCH);
+  while (tx.prune('codes', Number.MAX_SAFE_INTEGER, CODES_PER_STEP) === CODES_PER_STEP);
   tx.setLatestTime(now)
 }
 
-const BATCH = 1_000
+const CODES_PER_STEP = 1_000
 
 /** Another process may have stored a later time. */
 function raise(tx: WriteTx, time: number): void {

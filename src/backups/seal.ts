@@ -5,8 +5,8 @@ import { SatchelError } from '../domain/value/error'
 const MAGIC = Buffer.from('SATCHEL1')
 const SALT_BYTES = 16
 /** The bytes in a piece, but for the last, and what sealing adds to each. */
-const PIECE = 64 * 1024
-const TAG = 16
+const PIECE_BYTES = 64 * 1024
+const TAG_BYTES = 16
 
 /**
  * Seals a file with AES-256-GCM in pieces. Each file has a key of its own, derived from its name too, and the nonce of a
@@ -32,9 +32,9 @@ export function createSealer(key: Uint8Array, name: string) {
       waiting = Buffer.concat([waiting, bytes])
       const parts: Buffer[] = []
       // The last piece is not known before the end, and is never empty but for an empty file.
-      while (waiting.length > PIECE) {
-        parts.push(seal(waiting.subarray(0, PIECE), false))
-        waiting = waiting.subarray(PIECE)
+      while (waiting.length > PIECE_BYTES) {
+        parts.push(seal(waiting.subarray(0, PIECE_BYTES), false))
+        waiting = waiting.subarray(PIECE_BYTES)
       }
       return Buffer.concat(parts)
     },
@@ -53,12 +53,12 @@ export async function* unseal(
   let number = 0
 
   function open(piece: Buffer, isLast: boolean): Buffer {
-    if (own === undefined || piece.length < TAG) throw damaged(name)
+    if (own === undefined || piece.length < TAG_BYTES) throw damaged(name)
     try {
       const decipher = createDecipheriv('aes-256-gcm', own, nonceOf(number, isLast))
-      decipher.setAuthTag(piece.subarray(piece.length - TAG))
+      decipher.setAuthTag(piece.subarray(piece.length - TAG_BYTES))
       number += 1
-      return Buffer.concat([decipher.update(piece.subarray(0, -TAG)), decipher.final()])
+      return Buffer.concat([decipher.update(piece.subarray(0, -TAG_BYTES)), decipher.final()])
     } catch (cause) {
       throw damaged(name, cause)
     }
@@ -72,9 +72,9 @@ export async function* unseal(
       own = deriveKey(key, waiting.subarray(MAGIC.length, MAGIC.length + SALT_BYTES), name)
       waiting = waiting.subarray(MAGIC.length + SALT_BYTES)
     }
-    while (waiting.length > PIECE + TAG) {
-      yield open(waiting.subarray(0, PIECE + TAG), false)
-      waiting = waiting.subarray(PIECE + TAG)
+    while (waiting.length > PIECE_BYTES + TAG_BYTES) {
+      yield open(waiting.subarray(0, PIECE_BYTES + TAG_BYTES), false)
+      waiting = waiting.subarray(PIECE_BYTES + TAG_BYTES)
     }
   }
   yield open(waiting, true)

@@ -120,7 +120,7 @@ async function interruptible<T>(
     return importLeft(imports, state === 'followed' ? { file: name } : { earlier })
   }
   let begun = await find()
-  for (let looks = 1; begun === undefined && state === undefined && looks < LOOKS; looks += 1) {
+  for (let looks = 1; begun === undefined && state === undefined && looks < MAX_LOOKS; looks += 1) {
     await Bun.sleep(PAUSE_MS)
     begun = await find()
   }
@@ -156,7 +156,7 @@ const ENDED = {
 }
 
 /** A server notices in less than ten pauses that its command is gone. */
-const LOOKS = 10
+const MAX_LOOKS = 10
 const PAUSE_MS = 20
 
 function importSummary(imported: OutputOf<'import'>, isDryRun: boolean): string {

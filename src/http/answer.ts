@@ -1,7 +1,7 @@
 import { type ErrorCode, SatchelError } from '../domain/value/error'
 import { STATUS } from '../openapi/status'
 import type { Call } from './call'
-import { UNCOUNTED } from './body/unsent'
+import { UNCOUNTED_BYTES } from './body/unsent'
 import { quotaHeaders, resetSeconds } from './rate-limits'
 import { printableJson } from '../domain/value/escape'
 
@@ -38,7 +38,8 @@ export function answer(
 
 /** A text whose memory is counted when it is large, unless only its length is sent. */
 function counted(call: Call, body: Body): Body {
-  if (typeof body !== 'string' || body.length <= UNCOUNTED || call.method === 'HEAD') return body
+  if (typeof body !== 'string' || body.length <= UNCOUNTED_BYTES || call.method === 'HEAD')
+    return body
   return call.room.bodyOf(body, call.method !== 'GET')
 }
 

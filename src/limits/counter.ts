@@ -27,7 +27,7 @@ interface Count {
 }
 
 /** The maximum number of new keys in one window; beyond it, the keys of the previous window are dropped. */
-const COUNTED = 50_000
+const MAX_NEW_KEYS = 50_000
 
 /**
  * Counts in memory and synchronously, so that concurrent requests cannot exceed a limit. Memory is
@@ -46,7 +46,7 @@ export function createCounter(clock: Clock, { count: limit, window }: RateLimit)
   }
 
   function begin(key: string, scope: string, now: number): Count {
-    if (now >= next || young.size >= COUNTED) {
+    if (now >= next || young.size >= MAX_NEW_KEYS) {
       old = young
       young = new Counts()
       next = now + window

@@ -2,7 +2,7 @@ import type { Commit, CommitUnit } from '../domain/store/store'
 import type { Group, UnitChanges } from './group'
 
 /** How many units, realms, tables, subjects and records are kept for `after`. */
-const KEPT = 2_000
+const KEPT_RECORDS = 2_000
 
 /** The announcements of one database. */
 export interface Commits {
@@ -29,10 +29,10 @@ export function createCommits(
   function keep(commit: Commit): void {
     kept.push(commit)
     weight += weightOf(commit)
-    if (weight <= 2 * KEPT) return
+    if (weight <= 2 * KEPT_RECORDS) return
     // In one go, so that a commit costs nothing to drop.
     let start = 0
-    while (weight > KEPT) {
+    while (weight > KEPT_RECORDS) {
       const oldest = kept[start]!
       weight -= weightOf(oldest)
       dropped = oldest.revision

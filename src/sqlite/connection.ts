@@ -119,7 +119,7 @@ function preparePersistent(db: Database, sql: string): Statement {
 }
 
 /** Statements take 4 to 40 KB each, with their last values; a database may have 500 tables, each with its own. */
-const GENERATION = 1_000
+const STATEMENTS_PER_GENERATION = 1_000
 
 /**
  * Caches compiled statements (bun:sqlite caches 20). A statement that is not used while 1,000 others
@@ -133,7 +133,7 @@ export function keepStatements(db: Database): Statements {
   function find(sql: string): Statement {
     const statement = old.get(sql) ?? preparePersistent(db, sql)
     old.delete(sql)
-    if (young.size >= GENERATION) {
+    if (young.size >= STATEMENTS_PER_GENERATION) {
       free(old)
       old = young
       young = new Map()

@@ -19,7 +19,7 @@ export interface Copied {
 }
 
 /** Read at once, in bytes. */
-const PIECE = 64 * 1024
+const PIECE_BYTES = 64 * 1024
 /** The sizes of the headers of a log and of its frames (sqlite.org/fileformat2.html §4). */
 const LOG_HEADER = 32
 const FRAME_HEADER = 24
@@ -66,7 +66,7 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
   }
 
   async function* bytes(): AsyncGenerator<Uint8Array> {
-    const atOnce = Math.max(1, Math.floor(PIECE / pageSize))
+    const atOnce = Math.max(1, Math.floor(PIECE_BYTES / pageSize))
     const buffer = Buffer.alloc(atOnce * pageSize)
     for (let first = 1; first <= pages; first += atOnce) {
       const pause = pace.pause()
@@ -122,7 +122,7 @@ async function findFrames(
 ): Promise<Map<number, number>> {
   const frames = new Map<number, number>()
   const size = FRAME_HEADER + pageSize
-  const buffer = Buffer.alloc(Math.max(1, Math.floor(PIECE / size)) * size)
+  const buffer = Buffer.alloc(Math.max(1, Math.floor(PIECE_BYTES / size)) * size)
   for (let from = 0; from < count * size; from += buffer.length) {
     const part = buffer.subarray(0, Math.min(buffer.length, count * size - from))
     await fill(log, part, LOG_HEADER + from)

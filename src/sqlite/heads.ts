@@ -3,15 +3,15 @@ import type { Connection } from './connection'
 import type { realmMoves } from './schema'
 
 /** How many realms one row of `realm_moves` has. */
-const ROW = 1_000
+const REALMS_PER_ROW = 1_000
 /** How many realms the rows of `realm_moves` have before the oldest are folded into `realm_ids`. */
 const FOLD_AT = 10_000
 /** How many of them one commit folds: others wait for it. */
 const FOLD_STEP = 2_000
 /** How many realms are kept in memory. */
-const KEPT = 200_000
+const REALMS_IN_MEMORY = 200_000
 /** How many units are kept with the realms that they moved, and how many realms each of them may have. */
-const UNITS = 1_000
+const KEPT_UNITS = 1_000
 const UNIT_REALMS = 100
 
 /** The realms that a unit has moved, and the tables in which it changed or removed objects. */
@@ -58,8 +58,8 @@ export class Heads {
     const realms = [...new Set(units.flatMap((unit) => unit.realms))]
     const revision = units.at(-1)?.revision ?? 0
     const insert = connection.prepare('INSERT INTO realm_moves (revision, realms) VALUES (?, ?)')
-    for (let start = 0; start < realms.length; start += ROW) {
-      insert.run(revision, JSON.stringify(realms.slice(start, start + ROW)))
+    for (let start = 0; start < realms.length; start += REALMS_PER_ROW) {
+      insert.run(revision, JSON.stringify(realms.slice(start, start + REALMS_PER_ROW)))
     }
     const logged = this.#logged + realms.length
     return logged > FOLD_AT ? logged - fold(connection) : logged
@@ -142,7 +142,7 @@ export class Heads {
     if (realms.length > UNIT_REALMS) return
     this.#units.push({ revision, realms })
     // In one go, so that a commit costs nothing to drop.
-    if (this.#units.length > 2 * UNITS) this.#units = this.#units.slice(-UNITS)
+    if (this.#units.length > 2 * KEPT_UNITS) this.#units = this.#units.slice(-KEPT_UNITS)
   }
 
   #note(realms: readonly RealmRef[], revision: number): void {
@@ -152,9 +152,9 @@ export class Heads {
       this.#recent.set(realm, revision)
     }
     // The newest ones, as many as the log names, are not in `realm_ids` yet.
-    if (this.#recent.size <= this.#logged + KEPT) return
+    if (this.#recent.size <= this.#logged + REALMS_IN_MEMORY) return
     for (const [realm, head] of this.#recent) {
-      if (this.#recent.size <= this.#logged + KEPT / 2) break
+      if (this.#recent.size <= this.#logged + REALMS_IN_MEMORY / 2) break
       this.#recent.delete(realm)
       this.#since = head
     }

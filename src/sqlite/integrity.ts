@@ -9,7 +9,7 @@ import {
   checkMemberships,
   checkObjects,
   checkReferences,
-  STEP,
+  ROWS_PER_STEP,
   stepOf,
 } from './object-integrity'
 import { acceptClient, isClientSound } from './records'
@@ -124,7 +124,7 @@ function checkUsers(
     .prepare<IndexedUser>(
       `SELECT ${USER_COLUMNS}, email, name, search FROM users WHERE number > ? ORDER BY number LIMIT ?`,
     )
-    .all(Number(after), STEP)
+    .all(Number(after), ROWS_PER_STEP)
   const faults: Fault[] = []
   for (const row of rows) {
     const sum = sumOfUser(row)

@@ -94,7 +94,7 @@ export interface Memory {
 }
 
 /** How many facts and values a generation of memories has. */
-const GENERATION = 100_000
+const FACTS_PER_GENERATION = 100_000
 
 /**
  * Remembered values by name. Each is forgotten when a fact that it was loaded from changes, which costs
@@ -118,7 +118,7 @@ export class Memo {
   set(name: string, memory: Memory): void {
     this.#old.remove(name)
     this.#young.set(name, memory)
-    if (this.#young.weight < GENERATION) return
+    if (this.#young.weight < FACTS_PER_GENERATION) return
     this.#old = this.#young
     this.#young = new Generation()
   }

@@ -15,7 +15,7 @@ import {
 import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 
 /** Rows of one step: objects are parsed, and their entries looked up one by one. */
-export const STEP = 200
+export const ROWS_PER_STEP = 200
 /** A step of large objects ends at this many characters. */
 const STEP_CHARACTERS = 1024 * 1024
 /** How many entries of one object a step takes. */
@@ -40,14 +40,14 @@ export function checkObjects(
   let checked = 0
   let next: string | undefined
   const [place = '', position = '0'] = after.split(' ')
-  for (const row of statement.iterate(Number(place), STEP)) {
+  for (const row of statement.iterate(Number(place), ROWS_PER_STEP)) {
     const from = row.seq === Number(place) + 1 ? Number(position) : 0
     const { problem, rest } = checkObject(context, table, row, meanings, accepting, from)
     if (problem !== undefined) faults.push({ problem, table: table.name, key: textOf(row.key) })
     if (rest !== undefined) return { checked, faults, next: `${row.seq - 1} ${rest}` }
     checked += 1
     characters -= textOf(row.value).length
-    if (checked < STEP && characters > 0) continue
+    if (checked < ROWS_PER_STEP && characters > 0) continue
     next = String(row.seq)
     break
   }
@@ -253,7 +253,7 @@ export function checkEntries(
   for (const row of rows) {
     const table = tablesByIndex.get(row.index)
     // A step parses few objects: one object may have all of its entries.
-    if (objects === STEP) break
+    if (objects === ROWS_PER_STEP) break
     checked += 1
     // A job drops the entries of an index that is no longer declared.
     if (table === undefined) continue
@@ -327,7 +327,7 @@ export function checkReferences(
     .prepare<ReferenceRow>(
       'SELECT blob, realm, seq, table_number AS number FROM blob_refs WHERE (blob, realm, seq) > (?, ?, ?) ORDER BY blob, realm, seq LIMIT ?',
     )
-    .all(blob, realm, seq, STEP)
+    .all(blob, realm, seq, ROWS_PER_STEP)
   const faults: Fault[] = []
   for (const row of rows) {
     const table = [...knownTables(context).values()].find(({ number }) => number === row.number)
@@ -360,7 +360,7 @@ export function checkMemberships(
     .prepare<{ source: string }>(
       'SELECT source FROM memberships WHERE source > ? ORDER BY source LIMIT ?',
     )
-    .all(after, STEP)
+    .all(after, ROWS_PER_STEP)
   const faults: Fault[] = []
   for (const { source } of rows) {
     const [name = '', ...rest] = source.split(':')
@@ -383,7 +383,7 @@ export function stepOf<Row>(
   rows: readonly Row[],
   faults: readonly Fault[],
   placeOf: (row: Row) => string,
-  most = STEP,
+  most = ROWS_PER_STEP,
 ): CheckedRows {
   const last = rows.at(-1)
   const isEnd = last === undefined || rows.length < most

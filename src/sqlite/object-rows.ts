@@ -49,13 +49,14 @@ const insertInto = perTable(
 )
 
 /** A statement with this many rows takes two thirds of the time of as many statements. */
-export const ROWS = 16
+export const ROWS_PER_STATEMENT = 16
 
 /** Objects with longer values are inserted one by one. */
-const LONG = 1_024
+const SHORT_VALUE_LENGTH = 1_024
 
 const insertRowsInto = perTable(
-  (name) => `INSERT INTO ${name} (${INSERTED}) VALUES ${Array(ROWS).fill(ROW).join(', ')}`,
+  (name) =>
+    `INSERT INTO ${name} (${INSERTED}) VALUES ${Array(ROWS_PER_STATEMENT).fill(ROW).join(', ')}`,
 )
 
 /** Inserts rows up to the first whose key is taken, at consecutive positions. Returns how many. */
@@ -67,12 +68,12 @@ export function insertRows(
   now: number,
 ): number {
   let count = 0
-  while (puts.length - count >= ROWS) {
-    const some = puts.slice(count, count + ROWS)
+  while (puts.length - count >= ROWS_PER_STATEMENT) {
+    const some = puts.slice(count, count + ROWS_PER_STATEMENT)
     // The statement copies its values, and may keep the copies.
-    if (some.some(({ value }) => value.length > LONG)) break
+    if (some.some(({ value }) => value.length > SHORT_VALUE_LENGTH)) break
     if (!insertTogether(context, unit, table, some, now)) break
-    count += ROWS
+    count += ROWS_PER_STATEMENT
   }
   while (count < puts.length) {
     if (insertRow(context, unit, table, puts[count]!, now) === undefined) break

@@ -14,7 +14,7 @@ import { dropEntries, payEntries, putEntries, removeEntries, sweep } from './ent
 import { erase } from './erasure'
 import { fact } from './memo'
 import { findTimed } from './object-finder'
-import { insert, insertRows, ROWS, update, writeTombstone } from './object-rows'
+import { insert, insertRows, ROWS_PER_STATEMENT, update, writeTombstone } from './object-rows'
 import { ObjectReads } from './objects'
 import { objectTable } from './tables'
 import type { RowEntries } from './owed'
@@ -115,7 +115,7 @@ function turnsOf(puts: readonly ObjectPut[]): readonly (readonly ObjectPut[])[] 
   for (const put of puts) {
     const isNew = put.previous === undefined
     const turn = turns.at(-1)
-    if (isOpen && isNew && turn !== undefined && turn.length < ROWS) turn.push(put)
+    if (isOpen && isNew && turn !== undefined && turn.length < ROWS_PER_STATEMENT) turn.push(put)
     else turns.push([put])
     isOpen = isNew
   }

@@ -2,9 +2,9 @@ import type { Connection } from './connection'
 
 const MIB = 1024 * 1024
 /** The page caches of all databases of a store, in bytes: one alone may have all of it. */
-const BUDGET = 48 * MIB
+const BUDGET_BYTES = 48 * MIB
 /** The page caches of one database at least, however many are in use. */
-const SMALLEST = MIB / 2
+const MIN_BYTES = MIB / 2
 /** How often to look for databases that are no longer used, ms. */
 const LOOK_EVERY = 20_000
 
@@ -44,7 +44,7 @@ export function createPageCaches({ lookEvery = LOOK_EVERY } = {}): PageCaches {
       if (!member.isUsed && !member.isIdle) {
         member.isIdle = true
         active -= 1
-        setSize(member, SMALLEST)
+        setSize(member, MIN_BYTES)
         release(member)
       }
       member.isUsed = false
@@ -91,7 +91,7 @@ export function createPageCaches({ lookEvery = LOOK_EVERY } = {}): PageCaches {
 /** The memory for each database when this many are in use, in bytes. */
 function sizeFor(active: number): number {
   const rounded = 2 ** Math.ceil(Math.log2(Math.max(1, active)))
-  return Math.max(SMALLEST, BUDGET / rounded)
+  return Math.max(MIN_BYTES, BUDGET_BYTES / rounded)
 }
 
 /** Readers use two thirds: the writer seldom needs a page twice. Surplus pages are freed at once. */

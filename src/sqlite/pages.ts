@@ -137,7 +137,7 @@ function pageOfLocated(context: TxContext, table: Table, query: PageQuery, locat
 }
 
 /** So many rows of realms are looked for by their index first, however few a page may have. */
-const FEW = 1_000
+const ROWS_BY_INDEX_FIRST = 1_000
 
 function pageOfRealms(
   context: TxContext,
@@ -170,8 +170,8 @@ function pageOfFew(
   if (known !== undefined) return pageOfText({ text: known, next: undefined })
   const rows = rowsOfRealms(context, table, size.rows, realms)
   if (rows === undefined) {
-    if (size.rows >= FEW) return undefined
-    const located = locateRealms(context, table, realms, after?.seq ?? 0, FEW)
+    if (size.rows >= ROWS_BY_INDEX_FIRST) return undefined
+    const located = locateRealms(context, table, realms, after?.seq ?? 0, ROWS_BY_INDEX_FIRST)
     return located && pageOfLocated(context, table, query, located)
   }
   const text = isText ? textOfRows(context, table, size.rows, realms, rows) : undefined
@@ -198,7 +198,7 @@ function densityOf(
 }
 
 /** How many rows of a table are passed over before the index of its realms is read instead. */
-const NEAR = 20_000
+const MAX_ROWS_PASSED = 20_000
 
 /** The rows of realms among the next ones of the table; where these are few, the index locates them. */
 function pageNear(
@@ -213,14 +213,14 @@ function pageNear(
   const name = objectTable(table.number)
   const found = connection
     .prepare<FoundRow>(
-      `SELECT seq, realm, ${SMALL_VALUE}, sum FROM (SELECT seq AS near, realm AS place FROM ${name} WHERE seq > ?2 ORDER BY seq LIMIT ${NEAR}) CROSS JOIN ${name} ON seq = near WHERE place IN (SELECT value FROM json_each(?1)) LIMIT ?3`,
+      `SELECT seq, realm, ${SMALL_VALUE}, sum FROM (SELECT seq AS near, realm AS place FROM ${name} WHERE seq > ?2 ORDER BY seq LIMIT ${MAX_ROWS_PASSED}) CROSS JOIN ${name} ON seq = near WHERE place IN (SELECT value FROM json_each(?1)) LIMIT ?3`,
     )
     .all(listOf(context, realms), after, query.size.rows + 1)
   const { rows, next } = pageOf(context, table, query, found)
   if (next !== undefined) return { rows, next: endOf(next.seq, density) }
   const last = connection
     .prepare<{ seq: number }>(
-      `SELECT seq FROM ${name} WHERE seq > ? ORDER BY seq LIMIT 1 OFFSET ${NEAR - 1}`,
+      `SELECT seq FROM ${name} WHERE seq > ? ORDER BY seq LIMIT 1 OFFSET ${MAX_ROWS_PASSED - 1}`,
     )
     .get(after)
   if (last === null) return { rows, next: undefined }

@@ -105,7 +105,7 @@ export function damagedRow(name: SummedName): SatchelError {
 }
 
 /** Rows of one step. */
-const STEP = 500
+const ROWS_PER_STEP = 500
 
 /** Checks rows after the one with the key `after`, in JSON; the sums of damaged ones may be accepted. */
 export function checkSummed(
@@ -118,7 +118,7 @@ export function checkSummed(
   const from = after === '' ? [] : (JSON.parse(after) as (string | number)[])
   const start = from.length === 0 ? '' : `WHERE (${key.join()}) > (${key.map(() => '?').join()})`
   const rows = prepare<Row>(
-    `SELECT ${columnsOf(name)} FROM ${name} ${start} ORDER BY ${key.join()} LIMIT ${STEP}`,
+    `SELECT ${columnsOf(name)} FROM ${name} ${start} ORDER BY ${key.join()} LIMIT ${ROWS_PER_STEP}`,
   ).all(...from)
   const keyOf = (row: Row) => key.map((column) => row[column] as string | number)
   const faults: Fault[] = []
@@ -130,7 +130,7 @@ export function checkSummed(
       noteSum(accepting, name, ...keyOf(row))
     }
   }
-  const last = rows.length < STEP ? undefined : rows.at(-1)
+  const last = rows.length < ROWS_PER_STEP ? undefined : rows.at(-1)
   const next = last === undefined ? undefined : JSON.stringify(keyOf(last))
   return { checked: rows.length, faults, next }
 }

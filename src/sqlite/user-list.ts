@@ -92,7 +92,7 @@ function compareValues(a: string | number, b: string | number): number {
 /** A page is held in memory and ends at this size, in bytes. */
 const PAGE_BYTES = 4 * 1024 * 1024
 /** Rows that are read at once. */
-const BATCH = 250
+const ROWS_PER_READ = 250
 
 export function readPage(
   { connection }: TxContext,
@@ -105,8 +105,8 @@ export function readPage(
   const users: User[] = []
   const endAfter = (count: number) => (count < positions.length ? positions[count - 1] : undefined)
   let weight = 0
-  for (let begin = 0; begin < limit; begin += BATCH) {
-    const batch = positions.slice(begin, Math.min(begin + BATCH, limit))
+  for (let begin = 0; begin < limit; begin += ROWS_PER_READ) {
+    const batch = positions.slice(begin, Math.min(begin + ROWS_PER_READ, limit))
     const numbers = batch.map(({ incarnation }) => incarnation)
     const rows = rowsAt.all(JSON.stringify(numbers))
     const rowsByNumber = new Map(rows.map((row) => [row.incarnation, row]))

@@ -60,7 +60,7 @@ export function issueCode(tx: WriteTx, person: Person, now: number): string {
 }
 
 /** How often a code may be used while the decision about its holder fails. */
-const TRIES = 5
+const MAX_USES = 5
 /** Five minutes (protocol.md §3.3, promise 17). */
 const CODE_LIFE = 5 * MINUTE
 /** Codes of the last hour are kept: they count towards the limits (promise 21). */
@@ -74,7 +74,7 @@ function redeem(tx: WriteTx, id: string, now: number, lastTokenEnds: number): Co
     tx.refreshTokens.removeOf({ login: id })
     return undefined
   }
-  if (!isLive(code, now, TRIES)) return undefined
+  if (!isLive(code, now, MAX_USES)) return undefined
   // Kept as long as its tokens may live, to recognize a second use.
   tx.codes.put({ ...code, used: now, expires: lastTokenEnds })
   return code

@@ -141,17 +141,17 @@ function findNotice(tx: ReadTx, { state, scopes }: Code, name: LoginName, now: n
  * Crockford's 32 digits, none of which is mistaken for another. Eight of them are 40 bits, and the
  * length at which the login dialog of the clients submits a code by itself.
  */
-const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const CROCKFORD_DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const CODE_LENGTH = 8
 
 /** The bits that an attacker has to guess. */
-export const OTP_BITS = CODE_LENGTH * Math.log2(DIGITS.length)
+export const OTP_BITS = CODE_LENGTH * Math.log2(CROCKFORD_DIGITS.length)
 
 /** A new one-time code from the generator for keys (promise 21). */
 export function newOtp(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(CODE_LENGTH))
   // 256 is a multiple of 32: every digit is as likely as every other.
-  return Array.from(bytes, (byte) => DIGITS[byte % DIGITS.length]).join('')
+  return Array.from(bytes, (byte) => CROCKFORD_DIGITS[byte % CROCKFORD_DIGITS.length]).join('')
 }
 
 /** The canonical form of a code that was typed. */

@@ -25,7 +25,7 @@ export function createLoginLog(database: Database, clock: Clock): LoginLog {
 
   async function writePending(): Promise<void> {
     while (pending.size > 0) {
-      const logins = [...pending].slice(0, BATCH)
+      const logins = [...pending].slice(0, LOGINS_PER_UNIT)
       for (const [userId] of logins) pending.delete(userId)
       try {
         await database.write((tx) => {
@@ -46,7 +46,7 @@ export function createLoginLog(database: Database, clock: Clock): LoginLog {
   return {
     note(userId, at) {
       pending.set(userId, at)
-      if (pending.size >= BATCH) void flush()
+      if (pending.size >= LOGINS_PER_UNIT) void flush()
       else timer ??= setTimeout(() => void flush(), DELAY_MS).unref()
     },
     flush,
@@ -56,4 +56,4 @@ export function createLoginLog(database: Database, clock: Clock): LoginLog {
 
 /** ms. The timer keeps no process alive: closing writes what is pending. */
 const DELAY_MS = 5000
-const BATCH = 500
+const LOGINS_PER_UNIT = 500

@@ -75,7 +75,7 @@ interface Kept {
 /** A discovery document changes rarely, but it does. */
 const KEPT_FOR = HOUR
 /** Seconds. The library's own limit; ours is shorter. */
-const TIMEOUT = 15
+const TIMEOUT_SECONDS = 15
 
 async function connect(
   provider: Provider,
@@ -98,7 +98,7 @@ async function connect(
       {
         // Whether http will do is decided by where it leads: see outbound.ts.
         execute: [openid.allowInsecureRequests, openid.enableNonRepudiationChecks],
-        timeout: TIMEOUT,
+        timeout: TIMEOUT_SECONDS,
         [openid.customFetch]: fetch,
       },
     )
@@ -110,7 +110,7 @@ async function connect(
     authentication,
   )
   openid.allowInsecureRequests(client)
-  client.timeout = TIMEOUT
+  client.timeout = TIMEOUT_SECONDS
   client[openid.customFetch] = withoutIdTokens(fetch)
   return client
 }

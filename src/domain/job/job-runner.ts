@@ -1,5 +1,5 @@
 import { SatchelError } from '../value/error'
-import { continueJob, PATIENT, URGENT } from './job'
+import { continueJob, PAUSING_KINDS, URGENT } from './job'
 import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { Job } from '../store/records'
@@ -68,7 +68,7 @@ export function createJobRunner(
     const begun = performance.now()
     try {
       await steps[job.kind]?.(database, job)
-      if (PATIENT.has(job.kind)) await rest(performance.now() - begun)
+      if (PAUSING_KINDS.has(job.kind)) await rest(performance.now() - begun)
     } catch (error) {
       report(job, error)
       if (error instanceof SatchelError && PASSING.has(error.code)) {

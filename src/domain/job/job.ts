@@ -9,7 +9,7 @@ export const URGENT: ReadonlySet<Job['kind']> = new Set(['leave', 'hand-over'])
  * Long jobs in the background: they pause as long as they work, so that the disk is free half of
  * the time.
  */
-export const PATIENT: ReadonlySet<Job['kind']> = new Set(['erase', 'drop-index'])
+export const PAUSING_KINDS: ReadonlySet<Job['kind']> = new Set(['erase', 'drop-index'])
 
 /** Starts a job in the unit that makes it necessary. `now` in ms. */
 export function startJob(

@@ -10,7 +10,7 @@ import { type Placement, type Writing, rulesOf } from './writing'
 /** How much one step of a unit puts, at least one object: a few milliseconds. */
 const STEP = { objects: 256, rows: 64, entries: 10_000, units: 2 ** 20 }
 /** New objects that are inserted together, before the first is known to be new. */
-const TOGETHER = 16
+const MAX_OPTIMISTIC_INSERTS = 16
 
 /**
  * Looks up what drafts replace, where they may replace something, and writes them. Returns the stored texts,
@@ -82,7 +82,7 @@ function insertFirst(writing: Writing, drafts: readonly Draft[], room: EntryBudg
 /** The puts of the next drafts, up to one that needs a look. */
 function newPuts(writing: Writing, drafts: readonly Draft[], from: number): ObjectPut[] {
   const puts: ObjectPut[] = []
-  for (let at = from; at < drafts.length && puts.length < TOGETHER; at += 1) {
+  for (let at = from; at < drafts.length && puts.length < MAX_OPTIMISTIC_INSERTS; at += 1) {
     const put = newPut(writing, drafts[at]!)
     if (put === undefined) break
     puts.push(put)

@@ -122,7 +122,7 @@ function nameOf({ index, key }: IndexEntry): string {
 }
 
 /** More entries are encoded one by one while they are written: thousands take time and memory. */
-const MANY = 1_000
+const MAX_LISTED_ENTRIES = 1_000
 
 /** False for entries that are made while they are taken. */
 function isList(entries: Entries): entries is readonly IndexEntry[] {
@@ -131,7 +131,7 @@ function isList(entries: Entries): entries is readonly IndexEntry[] {
 
 function encode(parts: readonly Indexed[]): Entries {
   const count = countOf(parts)
-  if (count > MANY) return { count, [Symbol.iterator]: () => encodeEach(parts) }
+  if (count > MAX_LISTED_ENTRIES) return { count, [Symbol.iterator]: () => encodeEach(parts) }
   const entries: IndexEntry[] = []
   for (const { index, values } of parts) {
     for (const value of values) {

@@ -260,7 +260,7 @@ interface WholePlace {
 
 const START: WholePlace = { at: 0, realms: undefined, nth: 0, after: 0 }
 /** How many realms one read looks into. */
-const LOOKS = 200
+const LOOKS_PER_READ = 200
 
 function readWholes(
   tx: ReadTx,
@@ -271,7 +271,7 @@ function readWholes(
   const sight = sightOf(tx, plan)
   const operations = createOperations()
   let { at, realms, nth, after } = place
-  for (let looks = 0; looks < LOOKS && operations.size < plan.chunk.bytes; looks += 1) {
+  for (let looks = 0; looks < LOOKS_PER_READ && operations.size < plan.chunk.bytes; looks += 1) {
     const whole = wholes[at]
     if (whole === undefined) return { entries: operations.text(), next: undefined }
     realms ??= addTogether(tx, sight, operations, whole)

@@ -17,7 +17,7 @@ export interface ChunkSource {
 }
 
 /** How often the timeout is checked, per `silence`. */
-const CHECKS = 8
+const CHECKS_PER_SILENCE = 8
 
 /**
  * The chunks as they arrive. Only time in which the sender is waited for counts, not time in which the
@@ -76,7 +76,7 @@ export function withTimeout(
   return {
     [Symbol.asyncIterator]: () => ({
       next() {
-        timer ??= setInterval(check, silence / CHECKS)
+        timer ??= setInterval(check, silence / CHECKS_PER_SILENCE)
         return next()
       },
       async return() {

@@ -8,7 +8,7 @@ const MIB = 1024 * 1024
 const BUDGET_BYTES = 88 * MIB
 const BUDGET_BYTES_OF_CALLER = 64 * MIB
 /** Answers up to this size are sent as they are: the network accepts most of them at once. */
-export const UNCOUNTED = 16 * 1024
+export const UNCOUNTED_BYTES = 16 * 1024
 const MEDIUM_BYTES = 256 * 1024
 /** Answers of medium size are counted when so many requests are pending that they could exceed this. */
 const BUDGET_BYTES_OF_MEDIUM = 32 * MIB
@@ -87,7 +87,8 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
   function open({ caller, pending, ended }: AnswerOwner): AnswerReservation {
     let answer: Answer | undefined
     const isSmall = (bytes: number) =>
-      bytes <= UNCOUNTED || (bytes <= MEDIUM_BYTES && bytes * pending() <= BUDGET_BYTES_OF_MEDIUM)
+      bytes <= UNCOUNTED_BYTES ||
+      (bytes <= MEDIUM_BYTES && bytes * pending() <= BUDGET_BYTES_OF_MEDIUM)
 
     const room: AnswerReservation = {
       resize(bytes) {

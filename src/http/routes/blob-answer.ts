@@ -19,7 +19,7 @@ const SANDBOX = "default-src 'none'; sandbox"
  */
 const STALL_SECONDS = 240
 /** The network accepts blobs of this size at once, in bytes. */
-const SMALL = 64 * 1024
+const SMALL_BYTES = 64 * 1024
 
 /**
  * Answers with a blob, whole or in ranges, or with 304 when the caller has it (RFC 9110 §13, §14). Bun
@@ -44,11 +44,11 @@ export async function blobAnswer(
     answer(call, body, { status, type: sentType, headers: { ...headers, ...more } })
   const sendBytes: typeof send = (body, ...rest) => {
     // Bun sets the usual timeout when it begins to send.
-    if (size > SMALL) setImmediate(() => call.setIdleTimeout(STALL_SECONDS))
+    if (size > SMALL_BYTES) setImmediate(() => call.setIdleTimeout(STALL_SECONDS))
     return send(body, ...rest)
   }
   const sendFile: typeof send = (...file) => {
-    call.isFile = size > SMALL
+    call.isFile = size > SMALL_BYTES
     return sendBytes(...file)
   }
 

@@ -15,7 +15,7 @@ import { decodePercent } from '../../domain/value/percent'
 import { isServerAddress, SERVER_ADDRESSES } from '../../domain/value/schema'
 import { answer } from '../answer'
 import { jsonArray } from '../body/json-stream'
-import { UNCOUNTED } from '../body/unsent'
+import { UNCOUNTED_BYTES } from '../body/unsent'
 import { type Call, segment } from '../call'
 import { type Authorised, authorised } from '../caller'
 import type { HttpContext } from '../context'
@@ -150,7 +150,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
     const isMinimal = wantsMinimal(call.sent)
     const expected = bytes + ADDED_BYTES * countOf(body)
     // Before anything is stored: the answer repeats the objects.
-    if (!isMinimal && expected > UNCOUNTED) call.room.reserve(expected)
+    if (!isMinimal && expected > UNCOUNTED_BYTES) call.room.reserve(expected)
     const stored = upsertObjects(host.database, {
       actor,
       table,
@@ -160,7 +160,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
       objects: isArray ? (body as unknown[]) : [body],
       isArray,
       key,
-      signal: isArray && body.length > FEW ? call.sent.signal : undefined,
+      signal: isArray && body.length > OBJECTS_WITHOUT_SIGNAL ? call.sent.signal : undefined,
       now: host.clock.now(),
       rulesByTable: plan.table.builtIn ? rowRulesWith(sendInvitationFor(call, host)) : ROW_RULES,
     })
@@ -233,7 +233,7 @@ function countOf(body: unknown): number {
 }
 
 /** Fewer objects are stored before a disconnect would be noticed: they need no signal, which takes time. */
-const FEW = 100
+const OBJECTS_WITHOUT_SIGNAL = 100
 
 /** `Prefer: return=minimal` (RFC 7240). */
 function wantsMinimal({ headers }: Request): boolean {
