@@ -1,0 +1,64 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Empty } from '../parts/empty'
+import { Failure } from '../parts/failure'
+import { Snippet } from '../parts/snippet'
+import { ObjectPanel } from '../object/object-panel'
+import { NewPanel } from '../object/new-panel'
+import { useOperation } from '../server/operation'
+import { database, goTo, place } from '../shell/route'
+import { Table } from './table'
+import { type TableInfo, Tables } from './tables'
+
+/** The tables of the database, the objects of one, and one object: `#/shop/data/todoItems/milk`. */
+export function Data() {
+  const { value: tables, error, reload } = useOperation<readonly TableInfo[]>('table.list', {
+    database: database.value,
+  })
+  const [chosen, key = null] = place.value.rest
+  const current = chosen ?? tables?.[0]?.name
+  const [isNew, setIsNew] = useState(false)
+  useEffect(() => setIsNew(false), [current, key])
+  if (tables === undefined) return <Failure error={error} onAgain={reload} />
+  if (current === undefined) return <NoTables />
+  return (
+    <div class={`data ${key === null && !isNew ? '' : 'with-panel'}`}>
+      <Tables tables={tables} current={current} />
+      <Table
+        key={current}
+        table={current}
+        info={tables.find(({ name }) => name === current)}
+        selected={key}
+        onOpen={(row) => goTo('data', current, row.key)}
+        onNew={() => setIsNew(true)}
+      />
+      {isNew && <NewPanel table={current} onClose={() => setIsNew(false)} />}
+      {key !== null && !isNew && (
+        <ObjectPanel
+          key={`${current} ${key}`}
+          table={current}
+          objectKey={key}
+          onClose={() => goTo('data', current)}
+        />
+      )}
+    </div>
+  )
+}
+
+const DECLARING = `{
+  "schema": {
+    "todoItems": "@id, title, [realmId+done]",
+    "todoLists": "@id, title"
+  }
+}`
+
+function NoTables() {
+  return (
+    <Empty icon="data" title="There is no table yet">
+      <p>
+        A table is declared by the first application that syncs it, or by a file that{' '}
+        <code>satchel import schema.json</code> reads:
+      </p>
+      <Snippet label="schema.json" text={DECLARING} />
+    </Empty>
+  )
+}

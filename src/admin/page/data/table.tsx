@@ -1,0 +1,123 @@
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+import { Empty } from '../parts/empty'
+import { Failure } from '../parts/failure'
+import { Icon } from '../parts/icon'
+import { PageHead } from '../parts/page-head'
+import { isReadOnly, may } from '../server/session'
+import { useShortcut } from '../shell/keys'
+import { database } from '../shell/route'
+import { feed } from '../live/following'
+import { ColumnChooser } from './column-chooser'
+import { columnsOf, FIRST_COLUMNS, type Row } from './columns'
+import { Download } from './download'
+import { type Finding, FindBar, NO_FINDING, queryOf } from './find-bar'
+import { Grid } from './grid'
+import type { TableInfo } from './tables'
+import { useRows } from './use-rows'
+
+interface TableProps {
+  readonly table: string
+  readonly info: TableInfo | undefined
+  readonly selected: string | null
+  readonly onOpen: (row: Row) => void
+  readonly onNew: () => void
+}
+
+/** The objects of a table. */
+export function Table({ table, info, selected, onOpen, onNew }: TableProps) {
+  const [finding, setFinding] = useState<Finding>(NO_FINDING)
+  const [newestFirst, setNewestFirst] = useState(true)
+  const [chosen, setChosen] = useState<readonly string[] | null>(null)
+  const query = { database: database.value, table, newestFirst, ...queryOf(finding) }
+  const found = useRows(query)
+  const { rows, isLoading, isComplete, seen, error, loadMore, reload } = found
+  useShortcut('r', 'Load again', reload)
+
+  const all = useMemo(() => columnsOf(rows), [rows.length, rows[0]])
+  const columns = useMemo(() => chosen ?? all.slice(0, FIRST_COLUMNS), [chosen, all])
+  const onEnd = useCallback(loadMore, [found])
+  const isFiltered = finding.text.trim() !== ''
+  const isChanged = useChangedSince(table, found.askedAt)
+  useEffect(() => setChosen(null), [table])
+
+  return (
+    <section class="table-view fill" aria-label={table}>
+      <PageHead title={table} about={aboutOf(rows.length, isComplete, isFiltered, info)}>
+        <button
+          class={isChanged ? 'changed' : ''}
+          title={isChanged ? 'The table has changed: load again (r)' : 'Load again (r)'}
+          aria-label={isChanged ? 'The table has changed: load again' : 'Load again'}
+          onClick={reload}
+        >
+          <Icon name="reload" />
+        </button>
+        <FindBar finding={finding} onFind={setFinding} />
+        <button
+          aria-pressed={newestFirst}
+          disabled={finding.way === 'prefix' && isFiltered}
+          onClick={() => setNewestFirst(!newestFirst)}
+        >
+          Newest first
+        </button>
+        <ColumnChooser all={all} chosen={columns} onChoose={setChosen} />
+        <Download query={query} />
+        {!isReadOnly.value && may('object.put') && (
+          <button class="main" onClick={onNew}>
+            <Icon name="plus" />
+            New
+          </button>
+        )}
+      </PageHead>
+      {seen !== null && (
+        <p class="searching" role="status">
+          Looked at {seen.toLocaleString()} objects…{' '}
+          <button class="link" onClick={found.cancel}>
+            Stop
+          </button>
+        </p>
+      )}
+      <Failure error={error} onAgain={reload} />
+      {rows.length === 0 && !isLoading && error === undefined ? (
+        <Empty icon="data" title={isFiltered ? 'No object matches' : 'No object is in this table'}>
+          {isFiltered
+            ? 'Equal values are written as in an address: done=false&title=Milk'
+            : 'Objects appear here when an application syncs them, or when you add one.'}
+        </Empty>
+      ) : (
+        <div class={isLoading && rows.length === 0 ? 'waiting grid-box' : 'grid-box'}>
+          <Grid
+            rows={rows}
+            columns={columns}
+            selected={selected}
+            label={table}
+            onOpen={onOpen}
+            onEnd={onEnd}
+          />
+        </div>
+      )}
+    </section>
+  )
+}
+
+function aboutOf(
+  count: number,
+  isComplete: boolean,
+  isFiltered: boolean,
+  info: TableInfo | undefined,
+): string {
+  const total =
+    info === undefined || isFiltered
+      ? ''
+      : ` of ${info.objects.toLocaleString()}${info.hasMore ? '+' : ''}`
+  return isComplete ? count.toLocaleString() : `${count.toLocaleString()}${total || '+'}`
+}
+
+/** True when Live has heard of a change of the table since this time, ms. */
+function useChangedSince(table: string, since: number): boolean {
+  return feed.value.entries.some(
+    (entry) =>
+      'commit' in entry &&
+      entry.commit.at > since &&
+      entry.commit.tables.some((change) => change.table === table),
+  )
+}
