@@ -102,12 +102,12 @@ export function useRows(query: Query) {
 
   return {
     ...state,
-    loadMore() {
+    loadMore: () => {
       if (!isBusy.current && !state.isComplete && state.error === undefined) void load(false)
     },
     reload: () => setTurn((count) => count + 1),
     /** Ends a search, and keeps what it has found. */
-    cancel() {
+    cancel: () => {
       abort.current.abort()
       abort.current = new AbortController()
       isBusy.current = false
