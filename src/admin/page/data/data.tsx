@@ -11,7 +11,11 @@ import { type TableInfo, Tables } from './tables'
 
 /** The tables of the database, the objects of one, and one object: `#/shop/data/todoItems/milk`. */
 export function Data() {
-  const { value: tables, error, reload } = useOperation<readonly TableInfo[]>('table.list', {
+  const {
+    value: tables,
+    error,
+    reload,
+  } = useOperation<readonly TableInfo[]>('table.list', {
     database: database.value,
   })
   const [chosen, key = null] = place.value.rest
