@@ -12,6 +12,7 @@ import { parseNetworks } from './net/networks'
 
 /** The page for administrators of a server (admin.md). */
 export interface Administration extends AdminAccess {
+  readonly url: () => string
   readonly answer: AnswerAdmin
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { createAdministration } from './administration'
+import { type Administration, createAdministration } from './administration'
 import { createApplication, createMode, createPrinter } from './application'
 import type { Clock } from './clock'
 import { type Config, UsageError } from './config/config'
@@ -59,6 +59,8 @@ export interface Server extends AsyncDisposable {
   readonly client?: ClientCredentials
   /** Present in test mode: the bearer token of the addresses for tests. */
   readonly test?: { readonly token: string }
+  /** Makes a one-time link to the page for administrators; absent where that is off. */
+  readonly linkAdmin?: () => string
   /**
    * Accepts no new requests, answers those in flight (10 s at most), writes everything back and
    * releases the data folder (promises.md 45).
@@ -197,6 +199,7 @@ export async function startServer(
     databases: names.map((name) => ({ name, url: `${listener.url}/${name}` })),
     ...(client === undefined ? {} : { client }),
     ...(testing === undefined ? {} : { test: { token: testing.token } }),
+    ...(administration === null ? {} : { linkAdmin: () => linkTo(administration) }),
     stop,
     reload: () => listener.reload(),
     [Symbol.asyncDispose]: stop,
@@ -217,6 +220,12 @@ export async function startServer(
   warmUp = config.test ? undefined : setTimeout(application.warmUp, WARM_UP_AFTER_MS)
   warmUp?.unref()
   return server
+}
+
+/** A link to the page with all rights, as `satchel admin` makes it. */
+function linkTo({ sessions, url }: Administration): string {
+  const { code } = sessions.invite({ database: null, isReadOnly: false, life: null })
+  return `${url()}#${code}`
 }
 
 /** With a certificate of the settings, one that the server gets by itself, or none. */

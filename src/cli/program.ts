@@ -7,6 +7,7 @@ import { hasErrno } from '../disk'
 import { withColors } from './color'
 import { HELP_WIDTH, styleHelp, wrapHelp } from './help'
 import { SatchelError } from '../domain/value/error'
+import { addAdminCommands } from './admin'
 import { addAuditCommand } from './audit'
 import { addBackupCommands } from './backup'
 import { addBlobCommands } from './blob'
@@ -45,6 +46,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   job: addJobCommands,
   status: addStatusCommand,
   verify: addVerifyCommand,
+  admin: addAdminCommands,
   audit: addAuditCommand,
   blob: addBlobCommands,
   origin: addOriginCommands,

@@ -52,11 +52,16 @@ function linesOf(parent: CommandUnknownOpts, path: string): string[][] {
   return commands.flatMap((command) => {
     const name = `${path} ${command.name()}`
     const below = linesOf(command, name)
-    if (below.length > 0 && command.registeredArguments.length === 0) return below
+    if (below.length > 0 && !isCommand(command)) return below
     const words = command.usage().replace('[options]', '').replace('[command]', '').trim()
     const usage = `${name} ${words}`.trimEnd()
     return [[`\`${usage}\``, markdown(sentence(command.description()))], ...below]
   })
+}
+
+/** False for a word that only groups the commands below it. */
+function isCommand({ registeredArguments, options }: CommandUnknownOpts): boolean {
+  return registeredArguments.length > 0 || options.length > 0
 }
 
 function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {

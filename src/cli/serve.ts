@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import process from 'node:process'
 import { version } from '../../package.json'
@@ -81,7 +81,9 @@ export async function runServer(
     const ready = (started: Server) => {
       entry.use(listServer(started.folder))
       reload = () => reloadSettings(config, sources, { logs, server: started })
-      const text = json ? readyLine(started) : readyText(started, config, terminal)
+      const text = json
+        ? readyLine(started)
+        : readyText(started, config, terminal, linkFor(started, config, terminal))
       written = terminal.write(`${text}\n`)
     }
     await using server = await startServer(config, { clock, logs, ready })
@@ -115,8 +117,19 @@ export function readyLine({ url, databases, client, folder, test }: Server): str
   })
 }
 
+/** The link to the page for administrators, in development and for a person at a terminal only. */
+function linkFor(server: Server, config: Config, terminal: Terminal): string | undefined {
+  if (!config.development || !isPersonal(terminal, process.env)) return undefined
+  return server.linkAdmin?.()
+}
+
 /** The ready lines for a person at a terminal, with the first step. */
-export function readyText(server: Server, config: Config, terminal: Terminal): string {
+export function readyText(
+  server: Server,
+  config: Config,
+  terminal: Terminal,
+  link?: string,
+): string {
   const { url, databases, client, folder, test } = server
   const kept = config.memory ? 'in memory, discarded at exit' : folder
   const at = (text: string) => styled('cyan', text)
@@ -126,6 +139,7 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
     ...databases.map((database) => `Database        ${at(database.url)}`),
     ...networkAddresses(config, url).map((found) => `On the network  ${at(found)}`),
     ...(config.publicUrl === null ? [] : [`Public address  ${at(config.publicUrl)}`]),
+    ...(link === undefined ? [] : [`Administration  ${at(link)}`]),
     `Data            ${kept}`,
     ...(hasMails(config) ? [] : [NO_MAILS]),
     ...(client === undefined ? [] : ['', credentials({ terminal }, client)]),
@@ -140,6 +154,24 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
     '',
   ]
   return withColors(lines.join('\n'), terminal.hasOutputColors)
+}
+
+/**
+ * True when only a person at a terminal reads the output: no log of a service or of a container keeps it.
+ * `markers` are files that containers have.
+ */
+export function isPersonal(
+  terminal: Pick<Terminal, 'isInputTerminal' | 'isOutputTerminal'>,
+  environment: Readonly<Record<string, string | undefined>>,
+  markers: readonly string[] = ['/.dockerenv', '/run/.containerenv'],
+): boolean {
+  return (
+    terminal.isOutputTerminal &&
+    terminal.isInputTerminal &&
+    environment['JOURNAL_STREAM'] === undefined &&
+    environment['container'] === undefined &&
+    !markers.some((path) => existsSync(path))
+  )
 }
 
 /** Mails are sent or printed, unless a database has a mail server of its own. */

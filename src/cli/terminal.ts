@@ -5,6 +5,8 @@ import { wantsColors } from './color'
 
 /** The input and output of a command. */
 export interface Terminal {
+  /** Standard input is a terminal: a person types. */
+  readonly isInputTerminal: boolean
   /** Standard output is a terminal: secrets may be shown. */
   readonly isOutputTerminal: boolean
   /** The columns of standard output, if it is a terminal that knows them. */
@@ -41,6 +43,9 @@ export function processTerminal(): Terminal {
   const output = openOutlet(OUTPUT)
   const error = openOutlet(ERROR)
   return {
+    get isInputTerminal() {
+      return isTerminal(INPUT)
+    },
     get isOutputTerminal() {
       return isTerminal(OUTPUT)
     },

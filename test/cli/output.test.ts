@@ -8,6 +8,7 @@ function setup(isErrorTerminal = true) {
   const clock = createTestClock()
   const drawn: string[] = []
   const terminal = {
+    isInputTerminal: false,
     isOutputTerminal: false,
     outputWidth: undefined,
     isErrorTerminal,

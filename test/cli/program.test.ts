@@ -95,6 +95,7 @@ test('shows help in one piece, so that nothing of it comes first that belongs be
   expect(stdout.trimEnd()).toEndWith('--seed seed')
   const pieces: string[] = []
   const terminal: Terminal = {
+    isInputTerminal: false,
     isOutputTerminal: false,
     outputWidth: undefined,
     isErrorTerminal: false,

@@ -1,7 +1,7 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { resolve } from 'node:path'
 import { createProgram } from '../../src/cli/program'
-import { readServeOptions, readyLine, readyText } from '../../src/cli/serve'
+import { isPersonal, readServeOptions, readyLine, readyText } from '../../src/cli/serve'
 import { processTerminal } from '../../src/cli/terminal'
 import { readConfig } from '../../src/config/config'
 import { flagName, SETTINGS } from '../../src/config/settings'
@@ -140,5 +140,26 @@ test('a server in memory takes no folder', async () => {
   expect(await runSatchel(args)).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining('--data and --memory cannot be combined'),
+  })
+})
+
+describe('the link to the page for administrators', () => {
+  const link = `${url}/admin#code`
+  const person = { isInputTerminal: true, isOutputTerminal: true }
+
+  test('is among the ready lines, and never in the line for programs', () => {
+    const config = readConfig({ environment: {} })
+    expect(readyText(server, config, processTerminal(), link)).toContain(link)
+    expect(readyText(server, config, processTerminal())).not.toContain('/admin')
+    expect(readyLine({ ...server, linkAdmin: () => link })).not.toContain('/admin')
+  })
+
+  test('is for a person at a terminal, not for the log of a service or of a container', () => {
+    expect(isPersonal(person, {}, [])).toBe(true)
+    expect(isPersonal({ ...person, isInputTerminal: false }, {}, [])).toBe(false)
+    expect(isPersonal({ ...person, isOutputTerminal: false }, {}, [])).toBe(false)
+    expect(isPersonal(person, { JOURNAL_STREAM: '8:1' }, [])).toBe(false)
+    expect(isPersonal(person, { container: 'podman' }, [])).toBe(false)
+    expect(isPersonal(person, {}, [import.meta.path])).toBe(false)
   })
 })

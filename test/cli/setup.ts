@@ -40,6 +40,7 @@ export async function runSatchel(args: readonly string[], scene: Scene = {}): Pr
   } = scene
   let stderr = ''
   const terminal: Terminal = {
+    isInputTerminal: answer !== undefined,
     isOutputTerminal,
     outputWidth,
     isErrorTerminal: false,

@@ -1,0 +1,133 @@
+import { type Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import type { Session } from '../control/session'
+import { SatchelError } from '../domain/value/error'
+import { DAY, HOUR, MINUTE } from '../domain/value/time'
+import { because } from '../net/system-error'
+import { type Cli, example, inSession, tell, withFolder } from './command'
+import { counted, isoTime, print } from './output'
+
+/** `satchel admin` and `satchel admin revoke`. */
+export function addAdminCommands(program: Command, cli: Cli): void {
+  const admin = program.command('admin')
+  withFolder(admin)
+    .description('make a link that opens the page for administrators of a running server')
+    .option('--open', 'open the page in the browser of this machine')
+    .option('--db <name>', 'for one database only, without the server')
+    .option('--read-only', 'without the right to change anything')
+    .option('--for <time>', 'end the login after this time, at most 12h (default: 12h)', minutes)
+    .option('--confirm', 'let a page that is logged in show secrets for ten minutes')
+    .addHelpText(
+      'after',
+      '\nThe link logs in once, within ten minutes. A login ends when nobody uses it for 30 minutes.',
+    )
+    .addHelpText(
+      'after',
+      example('satchel admin --open', 'satchel admin --db shop --read-only --for 1h'),
+    )
+    .action(({ open, db, readOnly, for: life, confirm, ...options }) =>
+      inSession(cli, options, async (session) => {
+        const { url, expires } = await session.run('session.link', {
+          only: db,
+          isReadOnly: readOnly,
+          minutes: life,
+          confirmation: confirm,
+        })
+        const page = url.slice(0, url.indexOf('#'))
+        if (open) {
+          await openPage(session, url)
+          await print(cli, options, { url: page, opened: true }, `Opened ${page}`)
+          return
+        }
+        const hint = confirm ? CONFIRMS : 'Open it within ten minutes: it logs in once.'
+        await print(cli, options, { url, expires: isoTime(expires) }, `${url}\n${hint}`)
+      }),
+    )
+
+  withFolder(admin.command('revoke'))
+    .description('end logins to the page for administrators')
+    .argument('[id]', 'the login, as the page shows it (default: all of them)')
+    .addHelpText('after', example('satchel admin revoke'))
+    .action((id, options) =>
+      tell(
+        cli,
+        'session.revoke',
+        { ...options, id },
+        ({ ended }) => `${counted(ended, 'login')} ended`,
+      ),
+    )
+}
+
+const CONFIRMS = 'Open it within ten minutes in the browser that is logged in.'
+
+/** How long the browser has to read the file, ms. */
+const OPENING_MS = 15_000
+const LOOK_EVERY_MS = 100
+
+/**
+ * Opens a file of this user alone that leads to the link: arguments of a process are seen by all users. The file is
+ * gone when the page has logged in. Throws `NOT_AUTHORIZED` where no browser can be opened.
+ */
+async function openPage(session: Session, url: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'satchel-admin-'))
+  try {
+    chmodSync(folder, 0o700)
+    const file = join(folder, 'open.html')
+    writeFileSync(file, redirectTo(url), { mode: 0o600, flag: 'wx' })
+    const before = await countLogins(session)
+    await start(file)
+    for (let waited = 0; waited < OPENING_MS; waited += LOOK_EVERY_MS) {
+      if ((await countLogins(session)) > before) return
+      await Bun.sleep(LOOK_EVERY_MS)
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function countLogins(session: Session): Promise<number> {
+  return (await session.run('session.list', {})).length
+}
+
+function redirectTo(url: string): string {
+  return `<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url=${Bun.escapeHTML(url)}">
+<title>Satchel</title>
+`
+}
+
+/** The programs that open a file as the desktop would. */
+const OPENERS: Readonly<Record<string, string>> = { darwin: 'open', win32: 'explorer.exe' }
+
+async function start(file: string): Promise<void> {
+  const command = OPENERS[process.platform] ?? 'xdg-open'
+  let reason = ''
+  try {
+    const program = Bun.which(command, { PATH: process.env['PATH'] ?? '' }) ?? command
+    const opener = Bun.spawn([program, file], {
+      stdio: ['ignore', 'ignore', 'ignore'],
+    })
+    if ((await opener.exited) === 0) return
+  } catch (error) {
+    reason = because(error)
+  }
+  throw new SatchelError(
+    'NOT_AUTHORIZED',
+    `No browser can be opened here${reason}: run satchel admin without --open`,
+  )
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: 1, h: HOUR / MINUTE }
+
+/** Throws `InvalidArgumentError` for anything but a time of at most twelve hours. */
+function minutes(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,3})([mh])$/.exec(text) ?? []
+  const found = Number(count) * (UNITS[unit] ?? 0)
+  if (found > 0 && found <= DAY / MINUTE / 2) return found
+  throw new InvalidArgumentError('it must be a time of at most 12h, such as 30m or 8h.')
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'bun:test'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { openBrowser, setupAdmin } from '../http/admin/setup'
+import { temporaryFolder } from '../setup'
+import { runJson, runSatchel } from './setup'
+
+interface Link {
+  readonly url: string
+  readonly expires: string
+}
+
+describe('satchel admin', () => {
+  test('makes a link that logs in', async () => {
+    await using server = await setupAdmin()
+    const { url } = await runJson<Link>(['admin', '--data', server.folder])
+    expect(url).toStartWith(`${server.url}/admin#`)
+    const answer = await openBrowser(server.url).post(url.split('#')[1]!)
+    expect(await answer.json()).toMatchObject({ role: 'operator', isReadOnly: false })
+  })
+
+  test('makes a link for one database, to read, for a time', async () => {
+    await using server = await setupAdmin()
+    const flags = ['--db', 'main', '--read-only', '--for', '1h']
+    const { url } = await runJson<Link>(['admin', ...flags, '--data', server.folder])
+    const answer = await openBrowser(server.url).post(url.split('#')[1]!)
+    const session = (await answer.json()) as { expiresAt: number }
+    expect(session).toMatchObject({ role: 'client', databases: ['main'], isReadOnly: true })
+    const [listed] = await server.commands.run('session.list', {})
+    expect(listed).toMatchObject({ database: 'main', isReadOnly: true })
+  })
+
+  test('prints the link for a person too', async () => {
+    await using server = await setupAdmin()
+    const { stdout } = await runSatchel(['admin', '--data', server.folder])
+    expect(stdout).toStartWith(`${server.url}/admin#`)
+  })
+
+  test('refuses an unknown database, and a time that is none or too long', async () => {
+    await using server = await setupAdmin()
+    const run = (...args: string[]) => runSatchel(['admin', ...args, '--data', server.folder])
+    expect(await run('--db', 'none')).toMatchObject({ exitCode: 1 })
+    for (const time of ['13h', '721m', '0m', '8', 'h', '-1h']) {
+      expect([time, (await run('--for', time)).exitCode]).toEqual([time, 2])
+    }
+  })
+
+  test('says so when no server has the page', async () => {
+    await using server = await setupAdmin({ noAdmin: true })
+    const { exitCode, stderr } = await runSatchel(['admin', '--data', server.folder])
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain('--no-admin')
+  })
+
+  test('opens a file of this user alone, and removes it', async () => {
+    await using server = await setupAdmin()
+    using desktop = fakeDesktop()
+    const running = runSatchel(['admin', '--open', '--data', server.folder])
+    const [path, html, mode] = await desktop.opened()
+    expect(path).not.toContain('#')
+    expect(Number.parseInt(mode, 8) & 0o777).toBe(0o600)
+    const [, code = ''] = /#([\w-]+)"/.exec(html) ?? []
+    await openBrowser(server.url).post(code)
+    const { exitCode, stdout } = await running
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `Opened ${server.url}/admin\n` })
+    expect(existsSync(path)).toBe(false)
+  })
+
+  test('says so when no browser can be opened', async () => {
+    await using server = await setupAdmin()
+    using _ = fakeDesktop('exit 1')
+    const { exitCode, stderr } = await runSatchel(['admin', '--open', '--data', server.folder])
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain('without --open')
+  })
+})
+
+describe('satchel admin revoke', () => {
+  test('ends all logins, or one', async () => {
+    await using server = await setupAdmin()
+    const browsers = [await server.logIn(), await server.logIn(), await server.logIn()]
+    const [newest] = await server.commands.run('session.list', {})
+    const run = (...args: string[]) =>
+      runJson(['admin', 'revoke', ...args, '--data', server.folder])
+    expect(await run(newest!.id)).toEqual({ ended: 1 })
+    expect((await browsers[2]!.send('GET', '/session')).status).toBe(401)
+    expect((await browsers[0]!.send('GET', '/session')).status).toBe(200)
+    expect(await run()).toEqual({ ended: 2 })
+    expect((await browsers[0]!.send('GET', '/session')).status).toBe(401)
+    const again = await runSatchel(['admin', 'revoke', newest!.id, '--data', server.folder])
+    expect(again.exitCode).toBe(1)
+  })
+})
+
+/** Puts a program in the place of those that open files on a desktop; it notes what it opens. */
+function fakeDesktop(then = 'exit 0') {
+  const folder = temporaryFolder()
+  const note = join(folder.path, 'opened')
+  const script = `#!/bin/sh\n(echo "$1"; stat -c %a "$1"; cat "$1") > '${note}.part'\nmv '${note}.part' '${note}'\n${then}\n`
+  for (const name of ['xdg-open', 'open']) {
+    writeFileSync(join(folder.path, name), script)
+    chmodSync(join(folder.path, name), 0o755)
+  }
+  const before = process.env['PATH']
+  process.env['PATH'] = `${folder.path}:${before}`
+  return {
+    async opened(): Promise<readonly [path: string, html: string, mode: string]> {
+      while (!existsSync(note)) await Bun.sleep(10)
+      const [path = '', mode = '', ...html] = readFileSync(note, 'utf8').split('\n')
+      return [path, html.join('\n'), mode]
+    },
+    [Symbol.dispose]() {
+      process.env['PATH'] = before
+      folder[Symbol.dispose]()
+    },
+  }
+}
