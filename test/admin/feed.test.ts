@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import {
   addItems,
   type Commit,
-  cutFeed,
   EMPTY_FEED,
   type Feed,
   type Heard,
@@ -11,17 +10,20 @@ import {
   type Rejected,
 } from '../../src/admin/page/live/feed'
 
-const writer = { uid: 'alice@example.com', door: 'sync' }
+const writer = { uid: 'alice@example.com', device: 'tablet', door: 'sync' }
 const commit = (revision: number): Commit => ({
   kind: 'commit',
   at: revision,
   revision,
   tables: [{ table: 'items', puts: 1, deletes: 0, keys: ['milk'] }],
+  hasMore: false,
   realms: ['rlm1'],
+  records: [],
   writer,
 })
 const heard = (revision: number, device: string): Heard => ({
   kind: 'heard',
+  after: revision - 1,
   revision,
   device,
   uid: 'bob@example.com',
@@ -35,6 +37,8 @@ const rejected: Rejected = {
   table: 'items',
   key: 'bread',
   code: 'NOT_AUTHORIZED',
+  rule: null,
+  txid: 't1',
   message: 'No permission adds to items',
 }
 const feedOf = (...items: Parameters<typeof addItems>[1]): Feed => addItems(EMPTY_FEED, items, 9)
@@ -52,14 +56,29 @@ test('a device that heard of a commit which is not shown any more is left out', 
   expect(feedOf(heard(7, 'phone')).entries).toEqual([])
 })
 
+test('a message with the changes of several commits belongs to each of them', () => {
+  const { entries } = feedOf(commit(1), commit(2), commit(3), { ...heard(3, 'phone'), after: 1 })
+  expect(entries).toMatchObject([
+    { commit: { revision: 3 }, heard: [{ device: 'phone' }] },
+    { commit: { revision: 2 }, heard: [{ device: 'phone' }] },
+    { commit: { revision: 1 }, heard: [] },
+  ])
+})
+
+test('a device that a commit does not concern has no badge', () => {
+  const { entries } = feedOf(commit(1), { ...heard(1, 'phone'), outcome: 'nothing' })
+  expect(entries).toMatchObject([{ heard: [] }])
+})
+
 test('after a cut, the page says how many changes it missed', () => {
-  const cut = cutFeed(feedOf(commit(5)))
-  expect(addItems(cut, [commit(9)], 9).entries).toMatchObject([
+  const before = feedOf({ kind: 'start', at: 1, revision: 4 }, commit(5))
+  const start = (revision: number) => ({ kind: 'start', at: 8, revision }) as const
+  expect(addItems(before, [start(8), commit(9)], 9).entries).toMatchObject([
     { commit: { revision: 9 } },
     { gap: { missed: 3 } },
     { commit: { revision: 5 } },
   ])
-  expect(addItems(cut, [commit(6)], 9).entries).toHaveLength(2)
+  expect(addItems(before, [start(5), commit(6)], 9).entries).toHaveLength(2)
 })
 
 test('a follower that was too slow says what it missed', () => {
@@ -67,11 +86,12 @@ test('a follower that was too slow says what it missed', () => {
 })
 
 test('devices are counted while they are connected', () => {
-  const opened = feedOf({ kind: 'session', device: 'd1', uid: 'alice@example.com', state: 'open' })
-  expect([...opened.devices]).toEqual([['d1', 'alice@example.com']])
-  expect(cutFeed(opened).devices.size).toBe(0)
-  const item = { kind: 'session', device: 'd1', uid: 'alice@example.com', state: 'closed' } as const
-  expect(addItems(opened, [item], 9).devices.size).toBe(0)
+  const session = (state: 'there' | 'opened' | 'closed', device = 'd1') =>
+    ({ kind: 'session', at: 1, device, uid: 'alice@example.com', origin: null, state }) as const
+  const opened = feedOf(session('there'), session('opened', 'd2'))
+  expect([...opened.devices.keys()]).toEqual(['d1', 'd2'])
+  expect(addItems(opened, [session('closed')], 9).devices.size).toBe(1)
+  expect(addItems(opened, [{ kind: 'start', at: 9, revision: 1 }], 9).devices.size).toBe(0)
 })
 
 test('the oldest lines are dropped', () => {

@@ -2,6 +2,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { ExplainDialog } from '../explain/explain-dialog'
 import { Icon } from '../parts/icon'
 import { exactTime } from '../parts/ago'
+import { visible } from '../parts/visible'
 import { Text } from '../parts/text'
 import { may } from '../server/session'
 import { hrefOf } from '../shell/route'
@@ -25,6 +26,12 @@ function CommitRow({ commit, heard }: { commit: Commit; heard: readonly Heard[] 
       <div class="changes">
         {commit.tables.map((change) => (
           <Change key={change.table} change={change} />
+        ))}
+        {commit.hasMore && <span class="soft small">and more objects</span>}
+        {commit.records.map((record) => (
+          <span key={record} class="soft">
+            <Text text={record} />
+          </span>
         ))}
         {commit.realms.length > 0 && <Realms realms={commit.realms} />}
       </div>
@@ -51,7 +58,12 @@ function RejectedRow({ rejected }: { rejected: Rejected }) {
         </span>
         <span class="sentence">
           <Text text={message} />
-          {rule ? <span class="soft"> ({rule})</span> : null}
+          {rule !== null && (
+            <span class="soft">
+              {' '}
+              (<Text text={rule} />)
+            </span>
+          )}
         </span>
       </div>
       <div class="hearers">
@@ -72,15 +84,14 @@ function RejectedRow({ rejected }: { rejected: Rejected }) {
   )
 }
 
-function GapRow({ gap }: { gap: { at: number; missed: number | null } }) {
-  const missed =
-    gap.missed === null
-      ? 'some changes'
-      : `${gap.missed} ${gap.missed === 1 ? 'change' : 'changes'}`
+function GapRow({ gap }: { gap: { at: number; missed: number } }) {
+  const { at, missed } = gap
   return (
     <li class="entry gap">
-      <Clock at={gap.at} />
-      <span>This page missed {missed} here.</span>
+      <Clock at={at} />
+      <span>
+        This page missed {missed.toLocaleString()} {missed === 1 ? 'change' : 'changes'} here.
+      </span>
     </li>
   )
 }
@@ -106,7 +117,7 @@ function Author({ writer }: { writer: Writer }) {
       </span>
       <span class="soft small clip">
         {door}
-        {device ? ` · ${device.slice(0, 6)}` : ''}
+        {device === null ? '' : ` · ${visible(device.slice(0, 6))}`}
       </span>
     </div>
   )

@@ -1,10 +1,13 @@
-/** The author of a change. */
+/** The author of a change, as far as it is known. */
 export interface Writer {
-  readonly uid?: string | null
+  readonly uid: string | null
   readonly email?: string | null
+  /** An API client. */
   readonly client?: string | null
-  readonly device?: string | null
-  readonly door: string
+  /** The local database of a client. */
+  readonly device: string | null
+  /** The part of the server: `rest`, `sync`, `jobs` … */
+  readonly door: string | null
 }
 
 export interface TableChange {
@@ -15,24 +18,44 @@ export interface TableChange {
   readonly keys: readonly string[]
 }
 
+/** The first event: the newest revision. */
+export interface Start {
+  readonly kind: 'start'
+  readonly at: number
+  readonly revision: number
+}
+
 export interface Commit {
   readonly kind: 'commit'
   /** ms since the epoch. */
   readonly at: number
   readonly revision: number
   readonly tables: readonly TableChange[]
+  /** True when it changed more objects than are counted. */
+  readonly hasMore: boolean
   readonly realms: readonly string[]
+  /** Records of policy: `origins https://app.example.com`. */
+  readonly records: readonly string[]
   readonly writer: Writer
-  readonly txid?: string | null
 }
 
-export type Outcome = 'sent' | 'pull' | 'token-expired' | 'not-a-member' | 'behind'
+export type Outcome =
+  | 'sent'
+  | 'nothing'
+  | 'told-to-pull'
+  | 'behind'
+  | 'answered'
+  | 'not-a-member'
+  | 'token-expired'
+  | 'refused'
 
+/** The commits after `after` up to `revision`, at a device. */
 export interface Heard {
   readonly kind: 'heard'
+  readonly after: number
   readonly revision: number
   readonly device: string
-  readonly uid: string
+  readonly uid: string | null
   readonly outcome: Outcome
   readonly afterMs: number
 }
@@ -44,16 +67,18 @@ export interface Rejected {
   readonly table: string
   readonly key: string | null
   readonly code: string
-  readonly rule?: string | null
+  readonly rule: string | null
   readonly message: string
-  readonly txid?: string | null
+  readonly txid: string
 }
 
 export interface SessionChange {
   readonly kind: 'session'
+  readonly at: number
   readonly device: string
-  readonly uid: string
-  readonly state: string
+  readonly uid: string | null
+  readonly origin: string | null
+  readonly state: 'there' | 'opened' | 'closed'
 }
 
 export interface Missed {
@@ -61,14 +86,14 @@ export interface Missed {
   readonly count: number
 }
 
-export type LiveItem = Commit | Heard | Rejected | SessionChange | Missed
+export type LiveItem = Start | Commit | Heard | Rejected | SessionChange | Missed
 
 /** A line of the page. */
 export type Entry =
   | { readonly id: number; readonly commit: Commit; readonly heard: readonly Heard[] }
   | { readonly id: number; readonly rejected: Rejected }
-  /** A time in which the page heard nothing; `missed` counts the changes then, null when it is unknown. */
-  | { readonly id: number; readonly gap: { readonly at: number; readonly missed: number | null } }
+  /** So many events, or changes while the way to the server was cut, that the page did not hear of. */
+  | { readonly id: number; readonly gap: { readonly at: number; readonly missed: number } }
 
 export interface Feed {
   /** The newest first. */
@@ -76,17 +101,14 @@ export interface Feed {
   readonly nextId: number
   /** The last commit that was heard of; null before the first. */
   readonly revision: number | null
-  /** True between a cut and the next commit. */
-  readonly wasCut: boolean
-  /** The users of the devices with a live connection. */
-  readonly devices: ReadonlyMap<string, string>
+  /** The users of the devices with a live connection; null: nobody is logged in. */
+  readonly devices: ReadonlyMap<string, string | null>
 }
 
 export const EMPTY_FEED: Feed = {
   entries: [],
   nextId: 1,
   revision: null,
-  wasCut: false,
   devices: new Map(),
 }
 
@@ -103,8 +125,12 @@ export function addItems(feed: Feed, items: readonly LiveItem[], now: number): F
 
 function addItem(feed: Feed, item: LiveItem, now: number): Feed {
   switch (item.kind) {
-    case 'commit':
-      return addCommit(feed, item)
+    case 'start':
+      return begin(feed, item)
+    case 'commit': {
+      const after = addEntry(feed, { id: feed.nextId, commit: item, heard: [] })
+      return { ...after, revision: item.revision }
+    }
     case 'heard':
       return addHeard(feed, item)
     case 'rejected':
@@ -122,36 +148,30 @@ function addItem(feed: Feed, item: LiveItem, now: number): Feed {
   }
 }
 
-function addCommit(feed: Feed, commit: Commit): Feed {
-  const { revision, wasCut } = feed
-  const missed = revision === null ? 0 : commit.revision - revision - 1
-  const before =
-    wasCut && missed > 0
-      ? addEntry(feed, { id: feed.nextId, gap: { at: commit.at, missed } })
-      : feed
-  const after = addEntry(before, { id: before.nextId, commit, heard: [] })
-  return { ...after, revision: commit.revision, wasCut: false }
+/** After a cut, the page says how many changes it did not hear of. */
+function begin(feed: Feed, { at, revision }: Start): Feed {
+  const missed = revision - (feed.revision ?? revision)
+  const fresh = { ...feed, revision, devices: new Map() }
+  return missed > 0 ? addEntry(fresh, { id: feed.nextId, gap: { at, missed } }) : fresh
 }
 
+/** A message to a device may have the changes of several commits. */
 function addHeard(feed: Feed, heard: Heard): Feed {
-  const at = feed.entries.findIndex(
-    (each) => 'commit' in each && each.commit.revision === heard.revision,
+  if (heard.outcome === 'nothing') return feed
+  const entries = feed.entries.map((entry) =>
+    'commit' in entry && isIn(heard, entry.commit)
+      ? { ...entry, heard: [...entry.heard, heard] }
+      : entry,
   )
-  const entry = feed.entries[at]
-  if (entry === undefined || !('commit' in entry)) return feed
-  return {
-    ...feed,
-    entries: feed.entries.with(at, { ...entry, heard: [...entry.heard, heard] }),
-  }
+  return { ...feed, entries }
+}
+
+function isIn({ after, revision }: Heard, commit: Commit): boolean {
+  return commit.revision > after && commit.revision <= revision
 }
 
 function addEntry(feed: Feed, entry: Entry): Feed {
   return { ...feed, nextId: feed.nextId + 1, entries: [entry, ...feed.entries] }
-}
-
-/** The feed after the way to the server was cut: its devices are not known any more. */
-export function cutFeed(feed: Feed): Feed {
-  return { ...feed, wasCut: true, devices: new Map() }
 }
 
 /** True for a line that has the text in its writer, tables, keys, realms, code or sentence. */
@@ -168,13 +188,14 @@ function textsOf(entry: Exclude<Entry, { gap: unknown }>): (string | null | unde
     const { writer, table, key, code, message } = entry.rejected
     return [writer.uid, writer.email, writer.client, table, key, code, message]
   }
-  const { writer, tables, realms } = entry.commit
+  const { writer, tables, realms, records } = entry.commit
   return [
     writer.uid,
     writer.email,
     writer.client,
     writer.door,
     ...realms,
+    ...records,
     ...tables.flatMap(({ table, keys }) => [table, ...keys]),
     ...entry.heard.map(({ uid }) => uid),
   ]

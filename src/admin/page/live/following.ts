@@ -2,7 +2,7 @@ import { effect, signal } from '@preact/signals'
 import { follow, type FollowState } from '../server/call'
 import { may, session } from '../server/session'
 import { database } from '../shell/route'
-import { addItems, cutFeed, EMPTY_FEED, type Feed, type LiveItem } from './feed'
+import { addItems, EMPTY_FEED, type Feed, type LiveItem } from './feed'
 
 /** The lines of the chosen database. They go on while other pages are open. */
 export const feed = signal<Feed>(EMPTY_FEED)
@@ -24,18 +24,15 @@ effect(() => {
   if (followed !== name) clear()
   followed = name
   failure.value = undefined
-  follow('live.follow', { database: name }, { signal: abort.signal, onItem: take, onState }).catch(
-    (error: unknown) => (failure.value = error),
-  )
+  follow(
+    'live.follow',
+    { database: name },
+    { signal: abort.signal, onItem: take, onState: (next) => (state.value = next) },
+  ).catch((error: unknown) => (failure.value = error))
   return () => abort.abort()
 })
 
 let followed = ''
-
-function onState(next: FollowState): void {
-  if (next === 'cut' && state.peek() === 'following') feed.value = cutFeed(feed.peek())
-  state.value = next
-}
 
 /** Lines appear once per frame, however many items arrive. */
 function take(item: unknown): void {

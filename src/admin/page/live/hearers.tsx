@@ -23,31 +23,28 @@ export function Hearers({ heard }: { heard: readonly Heard[] }) {
   )
 }
 
-const WORDS: Readonly<Record<Outcome, (ms: number) => string>> = {
-  sent: (ms) => `sent in ${ms < 1 ? '<1' : Math.round(ms)} ms`,
-  pull: () => 'told to pull',
-  'token-expired': () => 'token expired',
-  'not-a-member': () => 'not a member',
-  behind: () => 'is behind',
-}
-
-const KINDS: Readonly<Record<Outcome, string>> = {
-  sent: 'good',
-  pull: 'info',
-  'token-expired': 'warn',
-  'not-a-member': '',
-  behind: 'warn',
-}
+/** The words of a badge, and its colour. */
+const OUTCOMES: Readonly<Record<Outcome, readonly [words: (ms: number) => string, kind: string]>> =
+  {
+    sent: [(ms) => `sent in ${ms < 1 ? '<1' : Math.round(ms)} ms`, 'good'],
+    answered: [() => 'in the answer', 'good'],
+    'told-to-pull': [() => 'told to pull', 'info'],
+    behind: [() => 'is behind', 'warn'],
+    'token-expired': [() => 'token expired', 'warn'],
+    refused: [() => 'refused', 'bad'],
+    'not-a-member': [() => 'not a member', ''],
+    nothing: [() => 'not concerned', ''],
+  }
 
 function Badge({ heard }: { heard: Heard }) {
   const { uid, device, outcome, afterMs } = heard
-  const words = Object.hasOwn(WORDS, outcome) ? WORDS[outcome](afterMs) : outcome
+  const [words, kind] = OUTCOMES[outcome]
   return (
-    <span class={`badge ${KINDS[outcome] ?? ''}`} title={`${uid}\ndevice ${device}`}>
+    <span class={`badge ${kind}`} title={`${uid ?? 'nobody'}\ndevice ${device}`}>
       <span class="who">
-        <Text text={uid.split('@')[0] ?? ''} />
+        <Text text={uid?.split('@')[0] ?? 'nobody'} />
       </span>
-      {words}
+      {words(afterMs)}
     </span>
   )
 }
