@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test'
+import * as fc from 'fast-check'
+import { textOf } from '../../src/admin/page/object/stored'
 import { describe, sizeText } from '../../src/admin/page/value/typed'
 import { visible } from '../../src/admin/page/parts/visible'
 
@@ -71,4 +73,15 @@ test('sizes have a unit', () => {
 
 test('characters that are not seen are written out', () => {
   expect(visible('\u202eevil\u0000 \ud800 😀')).toBe('\\u202eevil\\u0000 \\ud800 😀')
+})
+
+test('the text of an edit stands for the same object, whatever characters it has', () => {
+  fc.assert(
+    fc.property(fc.object({ key: fc.string({ unit: 'binary' }) }), (value) => {
+      const stored: unknown = JSON.parse(JSON.stringify(value))
+      expect(JSON.parse(textOf(stored))).toEqual(stored)
+    }),
+  )
+  const value: unknown = JSON.parse('{"__proto__":{"$t":"Nope","v":1},"a":"\u202e\ud800\u{e0001}"}')
+  expect(JSON.stringify(JSON.parse(textOf(value)))).toBe(JSON.stringify(value))
 })

@@ -1,3 +1,4 @@
+import { visible } from '../parts/visible'
 import type { Row } from '../data/columns'
 
 /** An object as `object.show` has it. */
@@ -6,9 +7,9 @@ export interface StoredObject extends Row {
   readonly created?: number
 }
 
-/** The text that is edited. */
+/** The text that is edited: characters that are not seen are escaped. */
 export function textOf(value: unknown): string {
-  return JSON.stringify(value, null, 2)
+  return visible(JSON.stringify(value, null, 2))
 }
 
 /** The texts of edits that are not saved, by database, table and key: in the memory of the tab only. */

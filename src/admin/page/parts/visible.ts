@@ -1,10 +1,12 @@
 /** Controls, marks of direction and halves of pairs: they are not seen, or change the order of others. */
 const UNSEEN = /[[\p{Cc}\p{Cf}\p{Cs}]--[\n\u200c\u200d]]/gv
 
-/** Text of others with unseen characters in a form that is seen: `\u202e`. */
+/** Text of others with unseen characters in a form that is seen, which JSON reads as the same text: `\u202e`. */
 export function visible(text: string): string {
-  return text.replaceAll(
-    UNSEEN,
-    (sign) => `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  return text.replaceAll(UNSEEN, (sign) =>
+    // Units, of which a character beyond U+FFFF has two.
+    Array.from(sign.split(''), (unit) => {
+      return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+    }).join(''),
   )
 }

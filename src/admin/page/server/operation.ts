@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, type Progress } from './call'
+import { isPersonHere } from './presence'
 import { isAbort, Refusal } from './refusal'
 
 /** The output of an operation that only reads, as far as it is known. */
@@ -14,8 +15,15 @@ export interface Loaded<Output> {
 
 const AGAIN_MS = 2_000
 
-/** Runs an operation that only reads, again for each other input; null: not at all. */
-export function useOperation<Output>(operation: string, input: object | null): Loaded<Output> {
+/**
+ * Runs an operation that only reads, again for each other input; null: not at all. With `every` (ms) it runs again and
+ * again while a person is at the page.
+ */
+export function useOperation<Output>(
+  operation: string,
+  input: object | null,
+  { every }: { readonly every?: number } = {},
+): Loaded<Output> {
   const key = input === null ? null : JSON.stringify(input)
   const [turn, setTurn] = useState(0)
   const [state, setState] = useState<Omit<Loaded<Output>, 'reload'>>(NOTHING)
@@ -49,6 +57,14 @@ export function useOperation<Output>(operation: string, input: object | null): L
       abort.abort()
     }
   }, [operation, key, turn])
+
+  useEffect(() => {
+    if (every === undefined) return undefined
+    const timer = setInterval(() => {
+      if (isPersonHere()) setTurn((count) => count + 1)
+    }, every)
+    return () => clearInterval(timer)
+  }, [every])
 
   return { ...state, reload: () => setTurn((count) => count + 1) }
 }

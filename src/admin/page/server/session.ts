@@ -9,7 +9,11 @@ export interface Session {
   readonly databases: readonly string[]
   readonly isReadOnly: boolean
   readonly expiresAt: number
-  readonly confirmedUntil: number | null
+  readonly confirmedUntil: number
+  /** The address of the owner of the client. */
+  readonly email: string | null
+  /** The newest login of another browser. */
+  readonly otherLogin: { readonly at: number; readonly address: string } | null
 }
 
 export interface OperationInfo {
@@ -17,6 +21,8 @@ export interface OperationInfo {
   readonly summary: string
   readonly effect: 'read' | 'write' | 'secret' | 'destroy'
   readonly isFollowing: boolean
+  /** The fields of which the last one with a value is repeated in `confirm`. */
+  readonly confirms: readonly string[]
 }
 
 /** Undefined until the page knows whether there is a session. */
@@ -36,7 +42,8 @@ export function may(operation: string): boolean {
 }
 
 const STORED = 'satchel-admin-key'
-const ANSWER_MS = 250
+const ANSWER_MS = 120
+let adopting: Promise<boolean> | undefined
 const channel = new BroadcastChannel('satchel-admin')
 
 /** The messages of tabs: a question for the key, the key, and the end of the session. */
@@ -46,7 +53,7 @@ channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
   if ('asks' in data) {
     if (session.peek() && sessionKey.peek() !== null) tell({ key: sessionKey.peek() ?? '' })
   } else if ('key' in data) {
-    if (!session.peek() || sessionKey.peek() !== data.key) void adopt(data.key)
+    if (!session.peek() || sessionKey.peek() !== data.key) adopting = adopt(data.key)
   } else if (session.peek()) {
     forget()
   }
@@ -54,20 +61,24 @@ channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
 
 onSessionEnd.handler = forget
 
-/** Finds the session of this tab: by the code of a link, the kept key, or another tab. */
+/** Finds the session of this tab: by the kept key, by another tab, and by the code of a link. */
 export async function resume(): Promise<void> {
   const code = takeLinkCode()
+  const kept = sessionStorage.getItem(STORED)
+  if (kept === null || !(await adopt(kept))) await askOthers()
   if (code !== undefined) {
     await logIn({ code }).catch((error: unknown) => {
       loginError.value = error instanceof Error ? error.message : String(error)
     })
-    if (session.peek()) return
   }
-  const kept = sessionStorage.getItem(STORED)
-  if (kept !== null && (await adopt(kept))) return
+  session.value ??= null
+}
+
+/** Waits a moment for the key of another tab. */
+async function askOthers(): Promise<void> {
   tell({ asks: true })
   await new Promise((resolve) => setTimeout(resolve, ANSWER_MS))
-  session.value ??= null
+  await adopting
 }
 
 /** The refusal of the link that opened the page. */
@@ -90,14 +101,17 @@ export type Proof =
   | { readonly code: string }
   | { readonly database: string; readonly email: string; readonly otp: string }
 
-/** Throws a `Refusal`. */
+/** Begins a session, or confirms this one. Throws a `Refusal`. */
 export async function logIn(proof: Proof): Promise<void> {
   const answer = await post('session', proof)
-  const { key, ...found } = (await answer.json()) as Session & { key: string }
-  sessionKey.value = key
-  sessionStorage.setItem(STORED, key)
+  const { key, ...found } = (await answer.json()) as Session & { readonly key?: string }
+  // Without a key, the session of this tab was confirmed.
+  if (key !== undefined) {
+    sessionKey.value = key
+    sessionStorage.setItem(STORED, key)
+    tell({ key })
+  }
   await open(found)
-  tell({ key })
 }
 
 /** Mails a code, if the address has a client in the database. The answer does not say so. */

@@ -28,6 +28,15 @@ const PAGES: readonly PageInfo[] = [
     load: async () => Live,
   },
   {
+    name: 'mail',
+    title: 'Mail',
+    icon: 'mail',
+    letter: 'm',
+    group: 'Watch',
+    needs: 'mail.list',
+    load: async () => (await import('../mail/mail')).Mail,
+  },
+  {
     name: 'data',
     title: 'Data',
     icon: 'data',
@@ -35,6 +44,15 @@ const PAGES: readonly PageInfo[] = [
     group: 'Data',
     needs: 'table.list',
     load: async () => (await import('../data/data')).Data,
+  },
+  {
+    name: 'people',
+    title: 'People',
+    icon: 'people',
+    letter: 'p',
+    group: 'People',
+    needs: 'user.list',
+    load: async () => (await import('../people/people')).People,
   },
 ]
 

@@ -1,0 +1,130 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Ago } from '../parts/ago'
+import { Copy } from '../parts/copy'
+import { Fact, Facts } from '../parts/facts'
+import { Failure } from '../parts/failure'
+import { Panel } from '../parts/panel'
+import { Segments } from '../parts/segments'
+import { visible } from '../parts/visible'
+import { Text } from '../parts/text'
+import { call } from '../server/call'
+import { mailFrame } from '../server/download'
+import { useOperation } from '../server/operation'
+import { isReadOnly, may } from '../server/session'
+import { database } from '../shell/route'
+import { tellDone, tellError } from '../shell/toasts'
+import type { WholeMail } from './mail-info'
+
+type Form = 'text' | 'html' | 'raw'
+
+/** One mail: its code, its link, and its contents. */
+export function MailPanel({
+  id,
+  onChange,
+  onClose,
+}: {
+  id: string
+  onChange: () => void
+  onClose: () => void
+}) {
+  const input = { database: database.value, id }
+  const { value: mail, error } = useOperation<WholeMail>('mail.read', input)
+  const retry = async () => {
+    await call('mail.retry', input)
+    tellDone('It is tried again now')
+    onChange()
+  }
+  const mayRetry = mail !== undefined && mail.state !== 'sent' && may('mail.retry')
+  return (
+    <Panel title={mail?.subject ?? mail?.kind ?? 'Mail'} onClose={onClose}>
+      <Failure error={error} />
+      {mail !== undefined && (
+        <>
+          {mail.otp !== null && mail.otp !== undefined && (
+            <div class="code-card">
+              <div class="code">
+                <Text text={mail.otp} />
+              </div>
+              <Copy text={mail.otp} label="Copy the code" />
+            </div>
+          )}
+          <Facts>
+            <Fact name="To">
+              <Text text={mail.to} />
+            </Fact>
+            <Fact name="State">
+              {mail.state} <Ago at={mail.at} />
+              {mail.attempts !== undefined && mail.attempts > 1 && `, ${mail.attempts} attempts`}
+            </Fact>
+            {mail.link !== null && mail.link !== undefined && <MailLink link={mail.link} />}
+          </Facts>
+          {mail.failure !== null && mail.failure !== undefined && <Failure error={mail.failure} />}
+          {mayRetry && !isReadOnly.value && (
+            <div class="actions">
+              <button onClick={() => void retry().catch(tellError)}>Send it now</button>
+            </div>
+          )}
+          <Contents mail={mail} />
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function MailLink({ link }: { link: string }) {
+  const isSafe = /^https?:\/\//.test(link)
+  return (
+    <Fact name="Link">
+      {isSafe ? (
+        <a href={link} target="_blank" rel="noopener noreferrer">
+          <Text text={link} />
+        </a>
+      ) : (
+        <Text text={link} />
+      )}
+      <Copy text={link} label="Copy the link" />
+    </Fact>
+  )
+}
+
+function Contents({ mail }: { mail: WholeMail }) {
+  const [form, setForm] = useState<Form>('text')
+  const choices = [
+    ['text', 'Text'],
+    ...(mail.html ? ([['html', 'HTML']] as const) : []),
+    ...(mail.raw ? ([['raw', 'Source']] as const) : []),
+  ] as const
+  const text = form === 'raw' ? mail.raw : mail.text
+  if (mail.text === null || mail.text === undefined) {
+    return (
+      <p class="soft small">
+        Contents are shown in development and in test mode only: a reader of mails could log in as
+        anybody.
+      </p>
+    )
+  }
+  return (
+    <>
+      {choices.length > 1 && (
+        <Segments label="Form" choices={choices} chosen={form} onChoose={setForm} />
+      )}
+      {form === 'html' ? (
+        <Frame id={mail.id} />
+      ) : (
+        <pre class="mail-text" tabIndex={0} role="region" aria-label="Contents">
+          {visible(text ?? '')}
+        </pre>
+      )}
+    </>
+  )
+}
+
+/** The HTML of a mail, which the server sends without scripts and without the rights of this page. */
+function Frame({ id }: { id: string }) {
+  const [address, setAddress] = useState<string | null>(null)
+  useEffect(() => {
+    mailFrame({ database: database.value, id }).then(setAddress, tellError)
+  }, [id])
+  if (address === null) return <div class="mail-frame" aria-busy="true" />
+  return <iframe class="mail-frame" title="The mail as it is read" sandbox="" src={address} />
+}
