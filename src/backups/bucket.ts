@@ -4,7 +4,15 @@ import { MANIFEST } from '../domain/backup/manifest'
 import { SatchelError } from '../domain/value/error'
 import { DAY } from '../domain/value/time'
 import { createSealer, unseal } from './seal'
-import { type Draft, isPath, type Sink, type Target, type TargetFile, timeOfBackup } from './target'
+import {
+  compareBackups,
+  type Draft,
+  isPath,
+  type Sink,
+  type Target,
+  type TargetFile,
+  timeOfBackup,
+} from './target'
 
 /** An address `s3://<bucket>/<prefix>`, and how to get there. */
 export interface BucketOptions {
@@ -105,7 +113,7 @@ export function openBucketTarget(address: string, options: BucketOptions): Targe
     takesKeys: key !== null,
     async list() {
       const found = await findBackups()
-      return [...found.keys()].filter((name) => found.get(name)).toSorted()
+      return [...found.keys()].filter((name) => found.get(name)).toSorted(compareBackups)
     },
     async *files(backup): AsyncGenerator<TargetFile> {
       const below = `${prefix}${requireName(backup)}/`

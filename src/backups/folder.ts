@@ -5,7 +5,14 @@ import { createFile, diskError, hasErrno, makeFolder, syncPath } from '../disk'
 import { MANIFEST } from '../domain/backup/manifest'
 import { SatchelError } from '../domain/value/error'
 import { createNewFiles } from './new-files'
-import { type Draft, isPath, type Target, type TargetFile, timeOfBackup } from './target'
+import {
+  compareBackups,
+  type Draft,
+  isPath,
+  type Target,
+  type TargetFile,
+  timeOfBackup,
+} from './target'
 
 const PARTIAL = '.partial'
 const READ_BYTES = 256 * 1024
@@ -35,12 +42,13 @@ export function openFolderTarget(given: string): Target {
     warnings,
     canShare: true,
     takesKeys: true,
-    async list() {
-      const names = await namesIn(root)
-      return names
-        .filter((name) => timeOfBackup(name) !== undefined && isFile(join(root, name, MANIFEST)))
-        .toSorted()
-    },
+    list: () =>
+      explained(async () => {
+        const names = await namesIn(root)
+        return names
+          .filter((name) => isBackup(name) && isFile(join(root, name, MANIFEST)))
+          .toSorted(compareBackups)
+      }),
     files: (backup) => filesBelow(folderOf(backup), ''),
     fileOf: (backup, path) => join(folderOf(backup), requirePath(path)),
     read: (backup, path) => readFrom(join(folderOf(backup), requirePath(path)), path),

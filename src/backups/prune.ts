@@ -11,7 +11,8 @@ export async function prune(target: Target, keep: Retention, isDryRun = false): 
   const names = await target.list()
   const times = names.map((name) => timeOfBackup(name) ?? 0)
   const keptOnes = keptTimes(times, keep)
-  const kept = names.filter((_, at) => keptOnes.has(times[at] ?? 0))
+  // Of several of a second, the last.
+  const kept = names.filter((_, at) => keptOnes.has(times[at] ?? 0) && times[at] !== times[at + 1])
   const removed = names.filter((name) => !kept.includes(name))
   if (!isDryRun) for (const name of removed) await target.remove(name)
   return { removed, kept }

@@ -48,7 +48,7 @@ export interface Sink {
 }
 
 /** The beginning of a backup, which names it: in UTC, with a number when there are several of a second. */
-const NAME = /^(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})Z(?:-\d{1,3})?$/
+const NAME = /^(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})Z(?:-(\d{1,3}))?$/
 
 export function backupName(now: number, taken: readonly string[]): string {
   const name = `${new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')}Z`
@@ -64,6 +64,13 @@ export function timeOfBackup(name: string): number | undefined {
   if (date === undefined) return undefined
   const time = Date.parse(`${date}T${hours}:${minutes}:${seconds}.000Z`)
   return Number.isNaN(time) ? undefined : time
+}
+
+/** The order in which backups were made. */
+export function compareBackups(one: string, other: string): number {
+  const numberOf = (name: string) => Number(NAME.exec(name)?.[5] ?? 1)
+  const [first, second] = [timeOfBackup(one) ?? 0, timeOfBackup(other) ?? 0]
+  return first - second || numberOf(one) - numberOf(other)
 }
 
 /** True for a path that leads nowhere but into the backup. */

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings'
+import { statSync } from 'node:fs'
 import { version } from '../../package.json'
 import type { MadeBackup } from '../backups/make'
 import type { Target } from '../backups/target'
@@ -72,7 +73,7 @@ export function addBackupCommands(program: Command, cli: Cli): void {
     .option('--json', 'print JSON for programs')
     .addHelpText('after', example('satchel backup list /mnt/backups'))
     .action(async (given, options) => {
-      const target = await openTarget(given, options)
+      const target = await openBackups(given, options)
       const { readManifestOf } = await import('../backups/contents')
       const data = []
       for (const backup of await target.list()) {
@@ -102,7 +103,7 @@ export function addBackupCommands(program: Command, cli: Cli): void {
     .option('--json', 'print JSON for programs')
     .addHelpText('after', example('satchel backup verify /mnt/backups'))
     .action(async (given, name, options) => {
-      const target = await openTarget(given, options)
+      const target = await openBackups(given, options)
       const names = options.all ? await target.list() : [await chooseBackup(target, name)]
       const { verifyBackup } = await import('../backups/verify')
       const { damageIn } = await import('../host/backup-target')
@@ -144,7 +145,7 @@ export function addBackupCommands(program: Command, cli: Cli): void {
     .option('--json', 'print JSON for programs')
     .addHelpText('after', example('satchel backup prune /mnt/backups --keep 7d,4w,12m'))
     .action(async (given, options) => {
-      const target = await openTarget(given, options)
+      const target = await openBackups(given, options)
       const { keep, dryRun = false } = options
       const { prune } = await import('../backups/prune')
       const { removed, kept } = await prune(target, keep, dryRun)
@@ -190,6 +191,16 @@ export async function openTarget(
     throw new UsageError('The target is empty: name a folder, or s3://bucket/prefix')
   const opening = await import('../backups/open')
   return opening.openTarget(given, readConfig({ file, flags: { backupKeyFile, backupPlain } }))
+}
+
+/** `openTarget` for one that is there. Throws `UsageError`; an empty bucket is one without backups. */
+export async function openBackups(...where: Parameters<typeof openTarget>): Promise<Target> {
+  const target = await openTarget(...where)
+  const isMissing =
+    target.fileOf !== undefined &&
+    statSync(target.name, { throwIfNoEntry: false })?.isDirectory() !== true
+  if (isMissing) throw new UsageError(`There is no folder ${target.name}`)
+  return target
 }
 
 /** The backup of this name, or the newest. Throws `UsageError`. */

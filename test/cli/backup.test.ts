@@ -244,7 +244,36 @@ describe('satchel backup verify', () => {
   }, 60_000)
 })
 
+describe('satchel backup list, verify and prune, and satchel restore', () => {
+  test.each(['backup list', 'backup verify', 'backup prune --keep 7d'])(
+    'say that a folder is missing: %s',
+    async (command) => {
+      using folder = temporaryFolder()
+      writeFileSync(join(folder.path, 'file'), '')
+      for (const name of ['none', 'file']) {
+        const target = join(folder.path, name)
+        const given = command === 'restore' ? join(target, '2030-01-01T12-00-00Z') : target
+        expect(await runSatchel([...command.split(' '), given])).toMatchObject({
+          exitCode: 2,
+          stderr: expect.stringContaining(`There is no folder ${target}`),
+        })
+      }
+    },
+  )
+})
+
 describe('satchel backup prune', () => {
+  test('keeps one of several backups of a second, the last', async () => {
+    using target = temporaryFolder()
+    const names = ['2030-01-01T12-00-00Z', '2030-01-01T12-00-00Z-2', '2030-01-01T12-00-00Z-10']
+    for (const name of names) {
+      mkdirSync(join(target.path, name))
+      writeFileSync(join(target.path, name, 'manifest.json'), '')
+    }
+    const pruned = await runJson(['backup', 'prune', target.path, '--keep', '7d'])
+    expect(pruned).toMatchObject({ removed: names.slice(0, 2), kept: names.slice(2) })
+  })
+
   test('keeps the last backups of days, weeks and months', async () => {
     using target = temporaryFolder()
     const nights = ['29', '30', '31'].map((day) => `2030-01-${day}T02-30-00Z`)
