@@ -243,6 +243,16 @@ CREATE INDEX users_listed ON users (
 );
 CREATE INDEX users_by_email ON users (email) WHERE email IS NOT NULL;
 
+-- The lives of users that were deleted, for restores of backups from before: no id is in it.
+CREATE TABLE erased_users (
+  number INTEGER PRIMARY KEY,
+  -- When that life began, and ended.
+  created INTEGER NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX erased_users_by_time ON erased_users (at);
+
 CREATE TABLE clients (
   id TEXT PRIMARY KEY,
   secret_hash TEXT NOT NULL,

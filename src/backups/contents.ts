@@ -16,17 +16,22 @@ export async function readManifestOf(target: Target, backup: string) {
 }
 
 /** The blobs of a database in the order of their hashes. */
-export async function* readBlobList(
+export function readBlobList(
   target: Target,
   backup: string,
   database: string,
 ): AsyncGenerator<BlobEntry> {
+  return linesOf(target.read(backup, `${folderOf(database)}/${BLOB_LIST}`))
+}
+
+/** The values of lines of JSON. */
+export async function* linesOf<T>(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<T> {
   let rest = Buffer.alloc(0)
-  for await (const piece of target.read(backup, `${folderOf(database)}/${BLOB_LIST}`)) {
+  for await (const piece of bytes) {
     rest = Buffer.concat([rest, piece])
     let start = 0
     for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, start)) {
-      yield JSON.parse(rest.toString('utf8', start, end)) as BlobEntry
+      yield JSON.parse(rest.toString('utf8', start, end)) as T
       start = end + 1
     }
     rest = rest.subarray(start)

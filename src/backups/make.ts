@@ -2,6 +2,7 @@ import { createFrameReader, type FrameHead } from '../domain/backup/frames'
 import { knownLine } from '../domain/backup/known'
 import {
   BLOB_LIST,
+  ERASED_LIST,
   blobPath,
   folderOf,
   type ManifestDatabase,
@@ -90,6 +91,8 @@ export async function makeBackup(
 interface OpenDatabase extends Omit<ManifestDatabase, 'blobs'> {
   readonly blobs: { count: number; bytes: number; readonly damaged: string[] }
   readonly list: HashedSink
+  /** Made with the first deleted user. */
+  erased?: HashedSink
 }
 
 /** Writes parts as they arrive to their files. */
@@ -107,6 +110,11 @@ function createBackupWriter(target: Target, draft: Draft, before: string | undef
       const { kind: _, ...rest } = head
       const list = await createHashed(draft, `${folderOf(head.name)}/${BLOB_LIST}`)
       database = { ...rest, blobs: { count: 0, bytes: 0, damaged: [] }, list }
+    } else if (head.kind === 'erased') {
+      const owner = requireDatabase(database)
+      owner.erased ??= await createHashed(draft, `${folderOf(owner.name)}/${ERASED_LIST}`)
+      const lines = head.users.map((user) => `${JSON.stringify(user)}\n`)
+      await owner.erased.write(Buffer.from(lines.join('')))
     } else if (head.kind === 'file') {
       const folder = database === undefined ? '' : `${folderOf(database.name)}/`
       if (head.path === 'secret.key' && !target.takesKeys) return
@@ -160,8 +168,9 @@ function createBackupWriter(target: Target, draft: Draft, before: string | undef
 
   async function endDatabase(): Promise<void> {
     if (database === undefined) return
-    const { list, ...ended } = database
+    const { list, erased, ...ended } = database
     note(await list.end())
+    if (erased !== undefined) note(await erased.end())
     databases.push(ended)
     database = undefined
   }
@@ -178,7 +187,7 @@ function createBackupWriter(target: Target, draft: Draft, before: string | undef
 }
 
 function requireDatabase(database: OpenDatabase | undefined): OpenDatabase {
-  if (database === undefined) throw new Error('a blob came before its database')
+  if (database === undefined) throw new Error('a part came before its database')
   return database
 }
 

@@ -1,20 +1,28 @@
 import { writeHead } from '../domain/backup/frames'
 import { blobPath, folderOf, type ManifestDatabase } from '../domain/backup/manifest'
+import type { ErasedUser } from '../domain/store/copy'
 import { SatchelError } from '../domain/value/error'
 import { readBlobList } from './contents'
 import type { Target } from './target'
 
+/** Users that are told at once. */
+const BATCH = 500
+
 /**
- * A database of a backup as `domain/backup/frames` says, for the process that restores it. Throws `DAMAGED` for a file
- * that has changed since it was verified.
+ * A database of a backup as `domain/backup/frames` says, for the process that restores it, with the users who were
+ * deleted later. Throws `DAMAGED` for a file that has changed since it was verified.
  */
 export async function* sendDatabase(
   target: Target,
   backup: string,
   { name, facts, key }: ManifestDatabase,
   files: readonly { readonly path: string; readonly size: number; readonly hash: string }[],
+  erased: readonly ErasedUser[],
 ): AsyncGenerator<Uint8Array> {
   yield writeHead({ kind: 'database', name, facts, key })
+  for (let at = 0; at < erased.length; at += BATCH) {
+    yield writeHead({ kind: 'erased', users: erased.slice(at, at + BATCH) })
+  }
   for (const path of ['database.sqlite', 'secret.key']) {
     const whole = `${folderOf(name)}/${path}`
     const file = files.find((known) => known.path === whole)

@@ -3,10 +3,11 @@ import { basename, resolve } from 'node:path'
 import type { Target } from '../backups/target'
 import type { BackupCheck } from '../backups/verify'
 import { readConfig, UsageError } from '../config/config'
+import type { ErasedUser } from '../domain/store/copy'
 import { SatchelError } from '../domain/value/error'
-import { chooseBackup, FAULTS, openTarget, withTarget } from './backup'
+import { chooseBackup, FAULTS, openBackups, withTarget } from './backup'
 import { type Cli, example, inSession, withFolder } from './command'
-import { counted, print, showProgress } from './output'
+import { counted, note, print, showProgress } from './output'
 
 /** `satchel restore`. */
 export function addRestoreCommand(program: Command, cli: Cli): void {
@@ -38,11 +39,20 @@ export function addRestoreCommand(program: Command, cli: Cli): void {
         progress.update(bytes, null, 'Checking'),
       )
       const databases = check.manifest.databases.map(({ name }) => name)
+      const { readLaterErasures } = await import('../backups/erased')
+      const { usersById, unread } = await readLaterErasures(target, backup)
+      const source = { target, backup, manifest: check.manifest, usersById }
       const restored =
         name === undefined
-          ? await restoreAll(options, target, backup, check, revokesLogins)
-          : await restoreAs(cli, options, target, backup, check, { name, db, revokesLogins })
+          ? await restoreAll(cli, options, source, revokesLogins)
+          : await restoreAs(cli, options, source, { name, db, revokesLogins })
       progress[Symbol.dispose]()
+      for (const later of unread) {
+        note(
+          cli.terminal,
+          `The later backup ${later} cannot be read: users who were deleted before it may be back, so look at them with satchel user list`,
+        )
+      }
       const { created } = check.manifest
       const what =
         name === undefined ? counted(databases.length, 'database') : `The database ${name}`
@@ -50,9 +60,22 @@ export function addRestoreCommand(program: Command, cli: Cli): void {
         cli,
         options,
         { backup, created, ...restored },
-        `${what} as of ${created}: restored from ${backup}\n${consequences(revokesLogins)}`,
+        `${what} as of ${created}: restored from ${backup}\n${erasures(restored)}${consequences(revokesLogins)}`,
       )
     })
+}
+
+/** A backup, and the users that later backups of its target name as deleted, by the id of their database. */
+interface Source {
+  readonly target: Target
+  readonly backup: string
+  readonly manifest: BackupCheck['manifest']
+  readonly usersById: ReadonlyMap<string, readonly ErasedUser[]>
+}
+
+function erasures({ erasedUsers }: { readonly erasedUsers: number }): string {
+  if (erasedUsers === 0) return ''
+  return `${counted(erasedUsers, 'user')} deleted after the backup, by the list of a later one: deleted again\n`
 }
 
 function consequences(revokesLogins: boolean): string {
@@ -62,9 +85,9 @@ function consequences(revokesLogins: boolean): string {
 }
 
 /** `given` is a path, or `s3://bucket/prefix/<backup>`. */
-async function openBackup(given: string, options: Parameters<typeof openTarget>[1]) {
+async function openBackup(given: string, options: Parameters<typeof openBackups>[1]) {
   const path = given.startsWith('s3://') ? given.replace(/\/$/, '') : resolve(given)
-  const target = await openTarget(path.slice(0, path.lastIndexOf('/')) || '/', options)
+  const target = await openBackups(path.slice(0, path.lastIndexOf('/')) || '/', options)
   return { target, backup: await chooseBackup(target, basename(path)) }
 }
 
@@ -86,10 +109,9 @@ async function requireWhole(
 
 /** Without a server: the data folder is absent or empty. */
 async function restoreAll(
+  { clock }: Cli,
   { data, config: file }: { data?: string | undefined; config?: string | undefined },
-  target: Target,
-  backup: string,
-  { manifest }: BackupCheck,
+  { target, backup, manifest, usersById }: Source,
   revokesLogins: boolean,
 ) {
   const config = { ...readConfig({ file, flags: { data } }), memory: false }
@@ -110,22 +132,22 @@ async function restoreAll(
   const { files } = manifest
   const databases = manifest.databases.map((database) => ({
     name: database.name,
-    frames: () => sendDatabase(target, backup, database, files),
+    frames: () =>
+      sendDatabase(target, backup, database, files, usersById.get(database.facts.id) ?? []),
   }))
   const server = files.find(({ path }) => path === 'server.sqlite')
   const serverFile = server === undefined ? null : readWhole(target, backup, server)
   const { secretKey } = config
-  await restoreFolder(folder.path, databases, serverFile, { secretKey, revokesLogins })
-  return { folder: folder.path, databases: databases.map(({ name }) => name) }
+  const restore = { secretKey, revokesLogins, clock }
+  const erasedUsers = await restoreFolder(folder.path, databases, serverFile, restore)
+  return { folder: folder.path, databases: databases.map(({ name }) => name), erasedUsers }
 }
 
 /** Through the server of the data folder, if one runs. */
 async function restoreAs(
   cli: Cli,
   options: { data?: string | undefined; config?: string | undefined },
-  target: Target,
-  backup: string,
-  { manifest }: BackupCheck,
+  { target, backup, manifest, usersById }: Source,
   { name, db, revokesLogins }: { name: string; db: string | undefined; revokesLogins: boolean },
 ) {
   const { sendDatabase, streamOf } = await import('../backups/read')
@@ -137,7 +159,8 @@ async function restoreAs(
     const names = databases.map((each) => each.name).join(', ')
     throw new UsageError(`Choose a database of the backup with --db: it has ${names}`)
   }
-  const upload = streamOf(sendDatabase(target, backup, database, files))
+  const erased = usersById.get(database.facts.id) ?? []
+  const upload = streamOf(sendDatabase(target, backup, database, files, erased))
   return await inSession(
     cli,
     options,

@@ -144,7 +144,7 @@ export function addUserCommands(program: Command, cli: Cli): void {
 
 /** The answer of a deletion names what it does not reach (promises.md 57). */
 const LEFT =
-  'Bytes of erased rows are overwritten in the minutes after; some can stay in gaps of pages until satchel db compact. Freed blocks of the disk, snapshots, copies from before an upgrade and backups keep what they had'
+  'Bytes of erased rows are overwritten in the minutes after; some can stay in gaps of pages until satchel db compact. Freed blocks of the disk, snapshots, copies from before an upgrade and backups keep what they had; a restore deletes the user again where a later backup stands beside'
 
 /** Pages of users as one list of up to `most`. */
 async function readUsers(

@@ -51,8 +51,9 @@ export const backupOperations = {
       input: { name: text, revokeLogins: flag },
     },
     async (folder, { name, revokeLogins }, { upload }) => {
-      const { database } = await folder.restore(name, upload ?? new Blob().stream(), revokeLogins)
-      return { name, id: database.id, url: folder.url(name) }
+      const frames = upload ?? new Blob().stream()
+      const { host, erasedUsers } = await folder.restore(name, frames, revokeLogins)
+      return { name, id: host.database.id, url: folder.url(name), erasedUsers }
     },
   ),
 

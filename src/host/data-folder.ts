@@ -38,9 +38,13 @@ export interface DataFolder extends AsyncDisposable {
   readonly backups: Backups
   /**
    * Makes the database of a backup a new one. Throws `CONFLICT` when the name is taken, and what `restoreInto` throws;
-   * then nothing is left of it.
+   * then nothing is left of it. With how many users were deleted again.
    */
-  restore(name: string, frames: AsyncIterable<Uint8Array>, revokesLogins: boolean): Promise<Host>
+  restore(
+    name: string,
+    frames: AsyncIterable<Uint8Array>,
+    revokesLogins: boolean,
+  ): Promise<{ readonly host: Host; readonly erasedUsers: number }>
   /** Writes a database anew, as `compactDatabase` says. */
   compact(name: string, progress?: (done: number, total: number) => void): Promise<Compacted>
   /** The copies of databases from before an upgrade, the oldest first. */
@@ -133,8 +137,13 @@ export async function takeDataFolder(
     testing,
     deletions,
     backups,
-    restore: (name, frames, revokesLogins) =>
-      all.at('command').make(name, () => engine.restore(name, frames, revokesLogins)),
+    async restore(name, frames, revokesLogins) {
+      let erasedUsers = 0
+      const host = await all.at('command').make(name, async () => {
+        erasedUsers = await engine.restore(name, frames, revokesLogins)
+      })
+      return { host, erasedUsers }
+    },
     compact: (name, progress) =>
       compactDatabase({ hosts: all.at('upkeep'), store, backups }, name, progress),
     oldCopies: () => engine.oldCopies(),

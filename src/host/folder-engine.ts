@@ -92,9 +92,11 @@ export function openFolderEngine(
         const { restoreInto } = await import('./restore')
         // The next start removes it, however far it gets.
         const draft = folderOf(`${REMOVED}restoring-${randomToken(6)}`)
-        await restoreInto(draft, frames, { secretKey, revokesLogins })
+        const options = { secretKey, revokesLogins, clock }
+        const erasedUsers = await restoreInto(draft, frames, options)
         try {
           await store.place(name, draft)
+          return erasedUsers
         } finally {
           rmSync(draft, { recursive: true, force: true })
         }

@@ -3,11 +3,15 @@ import { join } from 'node:path'
 import { keyProof } from '../auth/key/secret-key'
 import { createNewFiles, type NewFiles } from '../backups/new-files'
 import { contentFile } from '../blobs/disk/disk'
+import type { Clock } from '../clock'
 import { createOwnFile, diskError, makeFolder, syncPath } from '../disk'
 import { createFrameReader, type FrameHead } from '../domain/backup/frames'
+import type { ErasedUser } from '../domain/store/copy'
+import { removeUser } from '../domain/user/removal'
 import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
-import { renewRestored } from '../sqlite/restored'
+import { openDatabase } from '../sqlite/database'
+import { findErasedUsers, renewRestored } from '../sqlite/restored'
 import { damageIn } from './backup-target'
 import { diskMessages, isHalfRestored, STAGING } from './folder'
 
@@ -16,17 +20,19 @@ export interface RestoreOptions {
   readonly secretKey: Uint8Array | null
   /** Ends all logins. */
   readonly revokesLogins: boolean
+  readonly clock: Clock
 }
 
 /**
  * Makes the folder of a database of the parts of a backup, and checks it. Throws errors of the disk,
- * `STORAGE_FAILED` for a key that is missing or another, `NEWER_DATA` and `DAMAGED`; then nothing is left of it.
+ * `STORAGE_FAILED` for a key that is missing or another, `NEWER_DATA` and `DAMAGED`; then nothing is left of it. Returns
+ * how many users were deleted again, because the parts name them as deleted after the backup.
  */
 export async function restoreInto(
   folder: string,
   frames: AsyncIterable<Uint8Array>,
   options: RestoreOptions,
-): Promise<void> {
+): Promise<number> {
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rmSync(folder, { recursive: true, force: true }))
   using files = createNewFiles(folder, { make: makeFolder, create: createOwnFile })
@@ -40,16 +46,27 @@ export async function restoreInto(
   const damage = await damageIn(file)
   if (damage.length > 0) throw damaged(damage[0])
   renewRestored(file, options)
+  const erasedUsers = await eraseAgain(folder, findErasedUsers(file, writer.erased), options.clock)
   await syncPath(folder)
   undo.move()
+  return erasedUsers
+}
+
+/** Their objects are erased by jobs, once the database is served. */
+async function eraseAgain(folder: string, users: readonly string[], clock: Clock): Promise<number> {
+  if (users.length === 0) return 0
+  await using database = openDatabase('restored', folder, { clock, durability: 'full' })
+  for (const id of users) await database.write((tx) => removeUser(tx, id, clock.now()))
+  return users.length
 }
 
 /** Writes the parts of one database to a new folder. */
 function createRestoreWriter(folder: string, files: NewFiles) {
   let key: Extract<FrameHead, { kind: 'database' }>['key'] | undefined
   let sink: Awaited<ReturnType<NewFiles['create']>> | undefined
+  const erased: ErasedUser[] = []
 
-  function pathOf(head: Exclude<FrameHead, { kind: 'database' }>): string {
+  function pathOf(head: Extract<FrameHead, { kind: 'file' | 'blob' }>): string {
     if (head.kind === 'blob') return contentFile(join(folder, 'blobs'), head.file)
     if (head.path === 'database.sqlite' || head.path === 'secret.key')
       return join(folder, head.path)
@@ -59,6 +76,7 @@ function createRestoreWriter(folder: string, files: NewFiles) {
   return {
     async begin(head: FrameHead) {
       if (head.kind === 'database') key = head.key
+      else if (head.kind === 'erased') erased.push(...head.users)
       else sink = await files.create(pathOf(head))
     },
     bytes: async (piece: Uint8Array) => await sink?.write(piece),
@@ -66,6 +84,7 @@ function createRestoreWriter(folder: string, files: NewFiles) {
       await sink?.end()
       sink = undefined
     },
+    erased,
     key() {
       if (key === undefined) throw damaged('it has no database')
       return key
@@ -116,14 +135,14 @@ export function requireRestorable(folder: string): void {
 
 /**
  * Makes a data folder, which this process has locked, of a whole backup: it appears when it is complete. `serverFile` is
- * null for a backup of one database.
+ * null for a backup of one database. Returns how many users were deleted again.
  */
 export async function restoreFolder(
   folder: string,
   databases: readonly { readonly name: string; readonly frames: () => AsyncIterable<Uint8Array> }[],
   serverFile: AsyncIterable<Uint8Array> | null,
   options: RestoreOptions,
-): Promise<void> {
+): Promise<number> {
   for (const name of readdirSync(folder)) {
     if (name.startsWith(STAGING)) rmSync(join(folder, name), { recursive: true, force: true })
   }
@@ -131,10 +150,11 @@ export async function restoreFolder(
   const staging = join(folder, `${STAGING}${randomToken(6)}`)
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rmSync(staging, { recursive: true, force: true }))
-  await explained(folder, async () => {
+  return await explained(folder, async () => {
+    let erasedUsers = 0
     makeFolder(join(staging, 'databases'))
     for (const { name, frames } of databases) {
-      await restoreInto(join(staging, 'databases', name), frames(), options)
+      erasedUsers += await restoreInto(join(staging, 'databases', name), frames(), options)
     }
     if (serverFile !== null) await writeFile(join(staging, 'server.sqlite'), serverFile)
     await syncPath(join(staging, 'databases'))
@@ -144,6 +164,7 @@ export async function restoreFolder(
       renameSync(join(staging, 'server.sqlite'), join(folder, 'server.sqlite'))
     renameSync(join(staging, 'databases'), join(folder, 'databases'))
     await syncPath(folder)
+    return erasedUsers
   })
 }
 

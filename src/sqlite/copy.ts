@@ -1,6 +1,7 @@
+import type { Statement } from 'bun:sqlite'
 import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
 import { promised } from '../disk'
-import type { CopyFacts, DatabaseCopy, StoredContent } from '../domain/store/copy'
+import type { CopyFacts, DatabaseCopy, ErasedUser, StoredContent } from '../domain/store/copy'
 import { SatchelError } from '../domain/value/error'
 import type { Pace } from './pace'
 import { type LogIndexPlace, openDatabaseFile } from './private-file'
@@ -89,8 +90,20 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
     }
   }
 
+  function rowsOf<Row, After extends string | number>(
+    statement: Statement<Row, [After, number]>,
+    after: After,
+    limit: number,
+  ): Row[] {
+    if (isEnded) throw ended()
+    return statement.all(after, limit)
+  }
+
   using contents = new DisposableStack()
   const list = contents.adopt(db.prepare<StoredContent, [string, number]>(CONTENTS), (statement) =>
+    statement.finalize(),
+  )
+  const erased = contents.adopt(db.prepare<ErasedUser, [number, number]>(ERASED), (statement) =>
     statement.finalize(),
   )
   owned.use(contents.move())
@@ -98,7 +111,8 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
     facts,
     size: pages * pageSize,
     bytes,
-    contents: (after, limit) => list.all(after, limit),
+    contents: (after, limit) => rowsOf(list, after, limit),
+    erasedUsers: (after, limit) => rowsOf(erased, after, limit),
     async [Symbol.asyncDispose]() {
       isEnded = true
       owned.dispose()
@@ -112,6 +126,8 @@ const FACTS = `SELECT id, epoch, revision,
 
 const CONTENTS =
   'SELECT hash, size, file FROM blobs WHERE file > ? GROUP BY file ORDER BY file LIMIT ?'
+
+const ERASED = 'SELECT number, created FROM erased_users WHERE number > ? ORDER BY number LIMIT ?'
 
 /** Where the log has the last version of each page in its first `count` frames. */
 async function findFrames(

@@ -8,6 +8,7 @@ type Pruner = (context: WriteContext, before: number, limit: number) => number
 
 export const PRUNERS: Readonly<Record<Prunable, Pruner>> = {
   audit: pruning('audit', 'seq', 'at'),
+  erasedUsers: pruning('erased_users', 'number', 'at'),
   codes: pruning('codes', 'id', 'expires'),
   invitations: pruning('invitations', 'id', 'expires'),
   logins(context, before, limit) {

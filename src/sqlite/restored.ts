@@ -1,11 +1,13 @@
 import { Database as SqliteDatabase, type Database } from 'bun:sqlite'
 import { migrations } from '../../migrations/sqlite/index'
+import type { ErasedUser } from '../domain/store/copy'
 import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import { openConnection } from './connection'
 import { openFailure } from './failure'
 import { stepText } from './log-file'
 import { migrateFile } from './prepare'
+import { openDatabaseFile } from './private-file'
 
 /**
  * Makes the restored database in this file, which is not open, one that goes on from its backup: revisions that
@@ -32,6 +34,19 @@ export function renewRestored(file: string, { revokesLogins }: { revokesLogins: 
     } finally {
       connection.close()
     }
+  } catch (error) {
+    throw openFailure(error, file)
+  }
+}
+
+/** The ids of the users in the file, which is not open, whose life is one of these. */
+export function findErasedUsers(file: string, erased: readonly ErasedUser[]): string[] {
+  try {
+    using db = openDatabaseFile(file, 'write')
+    using user = db.prepare<{ id: string }, [number, number]>(
+      'SELECT id FROM users WHERE number = ? AND created = ?',
+    )
+    return erased.flatMap(({ number, created }) => user.get(number, created)?.id ?? [])
   } catch (error) {
     throw openFailure(error, file)
   }

@@ -187,6 +187,12 @@ export const users = sqliteTable('users', {
   sum: integer().notNull().default(0),
 })
 
+export const erasedUsers = sqliteTable('erased_users', {
+  number: integer().primaryKey(),
+  created: integer().notNull(),
+  at: integer().notNull(),
+})
+
 export const clients = sqliteTable('clients', {
   id: text().primaryKey(),
   secretHash: text('secret_hash').notNull(),

@@ -1,3 +1,4 @@
+import type { ErasedUser } from '../domain/store/copy'
 import type { TxContext, WriteContext } from './context'
 import { fact, note } from './memo'
 import {
@@ -57,12 +58,17 @@ export function userWriter(context: WriteContext): UserWriter {
     },
     noteLogin: (id, at, now) => noteLogin(context, id, at, now),
     remove(id) {
-      const { changes } = context.connection.prepare('DELETE FROM users WHERE id = ?').run(id)
-      if (changes > 0) {
-        touch(context, id)
-        context.unit.group.flags.erased = true
-      }
-      return changes > 0
+      const { connection, unit } = context
+      const gone = connection
+        .prepare<ErasedUser>('DELETE FROM users WHERE id = ? RETURNING number, created')
+        .get(id)
+      if (gone === null) return false
+      connection
+        .prepare('INSERT INTO erased_users (number, created, at) VALUES (?, ?, ?)')
+        .run(gone.number, gone.created, unit.clock.now())
+      touch(context, id)
+      unit.group.flags.erased = true
+      return true
     },
   }
 }

@@ -49,6 +49,7 @@ describe.skipIf(SERVER === undefined)('a bucket (needs versitygw)', () => {
     await using server = await setupServer()
     const marked = 'a text that nobody shall find in the bucket'
     await storeBlob(server.main, await server.token(), `${marked} `.repeat(5_000))
+    await runJson(['user', 'add', 'anna@example.com', '--data', server.folder])
     using folder = temporaryFolder()
     const keyFile = join(folder.path, 'key')
     writeFileSync(keyFile, `${KEY}\n`)
@@ -74,6 +75,7 @@ describe.skipIf(SERVER === undefined)('a bucket (needs versitygw)', () => {
     const from = `${address}/${made.backup}`
     await runJson(['restore', from, '--data', restored, ...key])
     expect(await runSatchel(['blob', 'verify', '--data', restored])).toMatchObject({ exitCode: 0 })
+    await runSatchel(['user', 'delete', 'anna@example.com', '--yes', '--data', server.folder])
     const second = await runJson<{ backup: string }>([
       'backup',
       address,
@@ -81,6 +83,8 @@ describe.skipIf(SERVER === undefined)('a bucket (needs versitygw)', () => {
       server.folder,
       ...key,
     ])
+    const again = ['restore', from, '--data', join(folder.path, 'again'), ...key]
+    expect(await runJson(again)).toMatchObject({ erasedUsers: 1 })
     await runJson(['backup', 'prune', address, '--keep', '1d', ...key])
     expect(readdirSync(join(root, 'bucket', 'sealed'))).toEqual([second.backup])
   }, 60_000)

@@ -203,11 +203,14 @@ describe('satchel backup verify', () => {
   test('names every file that is not as it was written', async () => {
     await using server = await setupServer()
     await storeBlob(server, 'a text')
+    const of = ['anna@example.com', '--data', server.folder]
+    await runJson(['user', 'add', ...of])
+    await runJson(['user', 'delete', '--yes', ...of])
     using target = temporaryFolder()
     const made = await runJson<Made>(['backup', target.path, '--data', server.folder])
     const folder = join(target.path, made.backup)
     const paths = filesBelow(folder).filter((path) => path !== 'manifest.json')
-    expect(paths).toHaveLength(5)
+    expect(paths).toHaveLength(6)
     for (const path of paths) {
       const file = join(folder, path)
       const bytes = readFileSync(file)
@@ -245,7 +248,7 @@ describe('satchel backup verify', () => {
 })
 
 describe('satchel backup list, verify and prune, and satchel restore', () => {
-  test.each(['backup list', 'backup verify', 'backup prune --keep 7d'])(
+  test.each(['backup list', 'backup verify', 'backup prune --keep 7d', 'restore'])(
     'say that a folder is missing: %s',
     async (command) => {
       using folder = temporaryFolder()

@@ -10,7 +10,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { readManifest, writeManifest } from '../../src/domain/backup/manifest'
 import { setupServer, temporaryFolder, type TestServer } from '../setup'
 import { runJson, runSatchel } from './setup'
@@ -237,6 +237,50 @@ describe('satchel restore refuses, and writes nothing', () => {
   }, 60_000)
 })
 
+describe('users who were deleted after the backup', () => {
+  test('are deleted again by a restore, which says so, with all that was theirs; a new life of the id is not', async () => {
+    await using place = await setupBackup()
+    const { server } = place
+    const user = (...words: string[]) => runSatchel(['user', ...words, '--data', server.folder])
+    for (const id of ['anna@example.com', 'bert@example.com']) await user('add', id)
+    await storeOf(server, 'anna@example.com', 'annas diary')
+    const [before, after] = await backUpTwice(place, async () => {
+      await user('delete', 'anna@example.com', '--yes')
+      await user('delete', 'bert@example.com', '--yes')
+      await user('add', 'bert@example.com')
+    })
+    const data = join(place.path, 'restored')
+    const { stdout } = await runSatchel(['restore', before, '--data', data])
+    expect(stdout).toContain('2 users deleted after the backup, by the list of a later one')
+    expect(await usersIn(data)).not.toContain('anna@example.com')
+    expect(await usersIn(data)).not.toContain('bert@example.com')
+    await runJson(['db', 'compact', 'main', '--data', data])
+    expect(filesWith(data, 'annas diary')).toEqual([])
+    expect((await runSatchel(['verify', '--data', data])).stderr).toBe('')
+    // Beside the original too, by the running server; the later one has the user who came back.
+    const as = ['restore', before, '--data', server.folder, '--as', 'old']
+    expect(await runJson(as)).toMatchObject({ erasedUsers: 2 })
+    const later = await runJson(['restore', after, '--data', join(place.path, 'later')])
+    expect(later).toMatchObject({ erasedUsers: 0 })
+    expect(await usersIn(join(place.path, 'later'))).toContain('bert@example.com')
+  }, 60_000)
+
+  test('may be back where the later backup is damaged: a note names it', async () => {
+    await using place = await setupBackup()
+    const { server } = place
+    await runSatchel(['user', 'add', 'anna@example.com', '--data', server.folder])
+    const [before, after] = await backUpTwice(place, async () => {
+      await runSatchel(['user', 'delete', 'anna@example.com', '--yes', '--data', server.folder])
+    })
+    flip(join(after, 'databases', 'main', 'erased.ndjson'))
+    const data = join(place.path, 'restored')
+    const { exitCode, stderr } = await runSatchel(['restore', before, '--data', data])
+    expect(exitCode).toBe(0)
+    expect(stderr).toContain(`The later backup ${basename(after)} cannot be read`)
+    expect(await usersIn(data)).toContain('anna@example.com')
+  }, 60_000)
+})
+
 describe('a restore that was interrupted', () => {
   test('is no data folder for a server, and is completed when it is repeated', async () => {
     await using place = await setupBackup()
@@ -255,6 +299,47 @@ describe('a restore that was interrupted', () => {
     expect(readdirSync(data).some((name) => name.startsWith('.'))).toBe(false)
   }, 60_000)
 })
+
+/** Backups from before and after the work. */
+async function backUpTwice(
+  { backup, server }: Place,
+  work: () => Promise<void>,
+): Promise<[before: string, after: string]> {
+  const target = dirname(backup)
+  const args = ['backup', target, '--data', server.folder]
+  const before = await runJson<{ backup: string }>(args)
+  await work()
+  const after = await runJson<{ backup: string }>(args)
+  return [join(target, before.backup), join(target, after.backup)]
+}
+
+async function usersIn(data: string): Promise<string[]> {
+  const { data: users } = await runJson<{ data: { userId: string }[] }>([
+    'user',
+    'list',
+    '--data',
+    data,
+  ])
+  return users.map(({ userId }) => userId)
+}
+
+async function storeOf(server: TestServer, sub: string, name: string): Promise<void> {
+  const token = await server.token({ sub, scopes: ['ACCESS_DB'] })
+  const answer = await fetch(`${server.main}/my/realms`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name }),
+  })
+  expect(answer.status).toBe(200)
+}
+
+/** The files below a folder with this text. */
+function filesWith(folder: string, text: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => readFileSync(file).includes(text))
+}
 
 interface Place extends AsyncDisposable {
   readonly path: string

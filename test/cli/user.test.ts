@@ -210,7 +210,7 @@ describe('satchel user', () => {
     expect(await runSatchel(command, { answer: 'alice@example.com' })).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(
-        /^The user alice@example.com is deleted\n.*backups keep what they had\n$/,
+        /^The user alice@example.com is deleted\n.*backups keep what they had.*\n$/,
       ),
     })
     expect((await satchel.list()).data).toEqual([])

@@ -1,5 +1,5 @@
 import { NEWLINE } from '../json/bytes'
-import type { CopyFacts, StoredContent } from '../store/copy'
+import type { CopyFacts, ErasedUser, StoredContent } from '../store/copy'
 
 // A backup on its way between the process that has the database and the one that writes or reads files.
 
@@ -13,6 +13,8 @@ export type FrameHead =
     }
   /** Below the folder of the last database, or of the server before the first. */
   | { readonly kind: 'file'; readonly path: string; readonly size: number }
+  /** Users of the last database that were deleted before it was copied, or after a backup of it was made. */
+  | { readonly kind: 'erased'; readonly users: readonly ErasedUser[] }
   /** Without bytes when the receiver has them, or when nobody has. */
   | ({ readonly kind: 'blob'; readonly state: BlobFrameState } & StoredContent)
 

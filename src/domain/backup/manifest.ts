@@ -42,6 +42,8 @@ export interface ManifestFile {
 export const MANIFEST = 'manifest.json'
 /** The list of the blobs of a database: lines of JSON in the order of their hashes. */
 export const BLOB_LIST = 'blobs.ndjson'
+/** The list of the users of a database that were deleted in the two years before: lines of JSON. */
+export const ERASED_LIST = 'erased.ndjson'
 
 export function folderOf(database: string): string {
   return `databases/${database}`

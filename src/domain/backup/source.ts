@@ -13,7 +13,7 @@ export interface BackupSource {
   readonly keyFile: Uint8Array | null
 }
 
-/** Contents that are looked up at once. */
+/** Contents and users that are looked up at once. */
 const BATCH = 500
 
 /**
@@ -25,6 +25,12 @@ export async function* backUp(
   isKnown: (hash: string) => Promise<boolean>,
 ): AsyncGenerator<Uint8Array> {
   yield writeHead({ kind: 'database', name, facts: copy.facts, key })
+  for (let after = 0; ;) {
+    const users = copy.erasedUsers(after, BATCH)
+    if (users.length > 0) yield writeHead({ kind: 'erased', users })
+    if (users.length < BATCH) break
+    after = users.at(-1)?.number ?? after
+  }
   yield writeHead({ kind: 'file', path: 'database.sqlite', size: copy.size })
   yield* copy.bytes()
   if (keyFile !== null) {

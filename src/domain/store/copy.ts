@@ -13,6 +13,8 @@ export interface DatabaseCopy extends AsyncDisposable {
   bytes(): AsyncIterable<Uint8Array>
   /** Up to `limit` contents of blobs after this file, in order of their files, whose names begin with the hash. */
   contents(after: string, limit: number): readonly StoredContent[]
+  /** Up to `limit` lives of users that were deleted, after this number, in order. */
+  erasedUsers(after: number, limit: number): readonly ErasedUser[]
 }
 
 /** The facts that tell one moment of a database from others. */
@@ -33,4 +35,12 @@ export interface StoredContent {
   readonly size: number
   /** The file in which the blob store has them. */
   readonly file: string
+}
+
+/** One life of a user id that has ended. It names nobody, and no other life of the same database is equal to it. */
+export interface ErasedUser {
+  /** Of the life (`User.incarnation`). */
+  readonly number: number
+  /** When it began, ms. */
+  readonly created: number
 }

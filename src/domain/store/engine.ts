@@ -29,9 +29,10 @@ export interface Engine extends AsyncDisposable {
   readonly hasKeyFiles: boolean
   /**
    * Makes a database of the parts of a backup (`domain/backup/frames`), with an identity of its own where this store has
-   * the original. Throws `CONFLICT` when the name is taken, and leaves nothing when it fails.
+   * the original. Throws `CONFLICT` when the name is taken, and leaves nothing when it fails. Returns how many users
+   * were deleted again, who were deleted after the backup.
    */
-  restore(name: string, frames: AsyncIterable<Uint8Array>, revokesLogins: boolean): Promise<void>
+  restore(name: string, frames: AsyncIterable<Uint8Array>, revokesLogins: boolean): Promise<number>
   /** The copies of databases from before an upgrade, the oldest first. The engine removes them after 30 days. */
   oldCopies(): readonly OldCopy[]
   readonly serverAudit: ServerAudit

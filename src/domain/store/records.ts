@@ -30,6 +30,8 @@ export type Prunable =
   | 'history'
   /** By their time. */
   | 'audit'
+  /** The lives of users that were deleted, by when that was. */
+  | 'erasedUsers'
   /** By when they were last seen, with their transactions. */
   | 'syncClients'
 

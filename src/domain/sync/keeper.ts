@@ -27,6 +27,9 @@ export interface HistoryKeeperParts {
  */
 export const RETENTION_MS = 180 * DAY
 
+/** How long it is remembered which users were deleted, for restores of older backups, ms. */
+const ERASED_KEPT_MS = 2 * 365 * DAY
+
 /** Removed in one unit. */
 const UNIT_RECORDS = 1_000
 
@@ -42,6 +45,7 @@ export function createHistoryKeeper(parts: HistoryKeeperParts): HistoryKeeper {
     await repeat((tx) => tx.prune('history', before, UNIT_RECORDS))
     await repeat((tx) => tx.prune('syncClients', before, UNIT_RECORDS))
     await repeat((tx) => tx.prune('audit', clock.now() - AUDIT_KEPT_MS, UNIT_RECORDS))
+    await repeat((tx) => tx.prune('erasedUsers', clock.now() - ERASED_KEPT_MS, UNIT_RECORDS))
   }
 
   function forget(): Promise<void> {
