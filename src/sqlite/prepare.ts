@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { version } from '../../package.json'
 import { type Migration, migrations } from '../../migrations/sqlite/index'
 import type { Clock } from '../clock'
 import { createOwnFile, syncPathNow } from '../disk'
@@ -92,7 +93,7 @@ export function migrateFile(
   file: string,
   list: readonly Migration[],
 ): void {
-  migrate(connection, (version) => backUp(connection, file, `${file}.before-${version}`), list)
+  migrate(connection, (newest) => backUp(connection, file, `${file}.before-${newest}`), list)
 }
 
 export function sqliteVersion({ prepare }: Connection): string {
@@ -170,15 +171,15 @@ function insertContent(connection: Connection): void {
  */
 export function migrate(
   { db }: Connection,
-  backUp: (version: string) => void,
+  backUp: (newest: string) => void,
   list: readonly Migration[],
 ): void {
   const applied = listApplied(db)
   requireSameHistory(applied, list)
   const pending = list.slice(applied.length)
   if (pending.length === 0) return
-  const version = applied.at(-1)?.name
-  if (version !== undefined) backUp(version)
+  const newest = applied.at(-1)?.name
+  if (newest !== undefined) backUp(newest)
   db.run('BEGIN IMMEDIATE')
   try {
     db.run(HISTORY)
@@ -200,10 +201,12 @@ export function versionBefore(db: Database, list: readonly Migration[]): string 
 interface Applied {
   readonly name: string
   readonly hash: string
+  /** The version of the program that ran it. */
+  readonly version: string
 }
 
 const HISTORY =
-  'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) STRICT'
+  'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL, version TEXT NOT NULL) STRICT'
 
 function listApplied(db: Database): Applied[] {
   using schema = db.prepare<{ name: string }, []>('SELECT name FROM sqlite_schema')
@@ -215,19 +218,14 @@ function listApplied(db: Database): Applied[] {
       'The file is a database of another program: choose another folder with --data',
     )
   }
-  using applied = db.prepare<Applied, []>('SELECT name, hash FROM migrations ORDER BY number')
+  using applied = db.prepare<Applied, []>('SELECT * FROM migrations ORDER BY number')
   return applied.all()
 }
 
 function requireSameHistory(applied: readonly Applied[], list: readonly Migration[]): void {
   for (const [position, { name, hash }] of applied.entries()) {
     const known = list[position]
-    if (known === undefined) {
-      throw new SatchelError(
-        'NEWER_DATA',
-        `The data was written by a newer version of Satchel (migration ${applied.at(-1)?.name}): use that version or a newer one`,
-      )
-    }
+    if (known === undefined) throw newerData(applied.at(-1)!)
     if (known.name === name && hashOf(known.sql) === hash) continue
     throw new SatchelError(
       'STORAGE_FAILED',
@@ -236,9 +234,17 @@ function requireSameHistory(applied: readonly Applied[], list: readonly Migratio
   }
 }
 
+function newerData({ name, version: writer }: Applied): SatchelError {
+  return new SatchelError(
+    'NEWER_DATA',
+    `The data was written by Satchel ${writer} (migration ${name}), and this is Satchel ${version}: use ${writer} or a newer version`,
+  )
+}
+
 function apply(db: Database, { name, sql }: Migration): void {
   db.run(sql)
-  db.run('INSERT INTO migrations (name, hash) VALUES (?, ?)', [name, hashOf(sql)])
+  const row = [name, hashOf(sql), version]
+  db.run('INSERT INTO migrations (name, hash, version) VALUES (?, ?, ?)', row)
 }
 
 function hashOf(sql: string): string {

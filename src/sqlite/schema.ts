@@ -371,4 +371,5 @@ export const migrations = sqliteTable('migrations', {
   number: integer().primaryKey(),
   name: text().notNull(),
   hash: text().notNull(),
+  version: text().notNull(),
 })

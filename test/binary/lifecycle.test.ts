@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { version } from '../../package.json'
 import { readHolder } from '../../src/host/holder'
 import { temporaryFolder } from '../setup'
 import { EXECUTABLE, pushSchema, type Ready, satchel, satchelJson, serve } from './setup'
@@ -208,13 +209,16 @@ test('data of a newer version is refused and left alone', async () => {
   const file = join(older.data, 'databases/main/database.sqlite')
   {
     using db = new Database(file)
-    db.run("INSERT INTO migrations (name, hash) VALUES ('9999_future', 'x')")
+    db.run("INSERT INTO migrations (name, hash, version) VALUES ('9999_future', 'x', '99.1.0')")
   }
   const before = readFileSync(file)
   const refused = await satchel(['serve', '--port', '0', '--json'], older.surroundings)
   expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
   expect(JSON.parse(refused.stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
-    error: { code: 'NEWER_DATA', message: expect.stringContaining('9999_future') },
+    error: {
+      code: 'NEWER_DATA',
+      message: `The data was written by Satchel 99.1.0 (migration 9999_future), and this is Satchel ${version}: use 99.1.0 or a newer version`,
+    },
   })
   const command = await satchel(['client', 'list', '--json'], older.surroundings)
   expect(command.exitCode).toBe(1)

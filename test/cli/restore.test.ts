@@ -172,9 +172,12 @@ describe('satchel restore refuses, and writes nothing', () => {
   test('a database of a newer version, and one of another build', async () => {
     await using place = await setupBackup()
     rewrite(place.backup, (db) =>
-      db.run("INSERT INTO migrations (number, name, hash) VALUES (99, '0099_future', 'x')"),
+      db.run("INSERT INTO migrations VALUES (99, '0099_future', 'x', '99.1.0')"),
     )
-    await expectRefusal(place, 'written by a newer version of Satchel (migration 0099_future)')
+    await expectRefusal(
+      place,
+      'written by Satchel 99.1.0 (migration 0099_future), and this is Satchel',
+    )
     rewrite(place.backup, (db) => {
       db.run('DELETE FROM migrations WHERE number = 99')
       db.run("UPDATE migrations SET hash = 'x'")
