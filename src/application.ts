@@ -3,6 +3,7 @@ import type { Clock } from './clock'
 import type { Config } from './config/config'
 import { createCreation } from './control/creation'
 import type { DataFolder } from './host/data-folder'
+import { noSigns, type Signs } from './host/serving'
 import type { Fault } from './host/test-mode'
 import type { AnswerAdmin } from './http/routes/admin'
 import type { AnswerTest } from './http/routes/testing'
@@ -39,6 +40,8 @@ export interface ServedApplication extends Application {
     readonly accounts: readonly AccountFigures[]
     readonly syncs: HttpContext['syncs']
   }
+  /** What its requests have shown, for administrators. */
+  readonly signs: Readonly<Signs>
   /** From now on `/ready` answers that the server is stopping. */
   retire(): void
 }
@@ -67,6 +70,8 @@ export function createApplication(
   const clockOf = ({ segments }: Call) => hosts.findOpen(segments[1] ?? '')?.clock ?? clock
   const isLimited = () => config.rateLimits !== null || !mode.isDevelopment()
   const ledger = createLedger()
+  const signs = noSigns()
+  const warnOfProxy = createProxyWarning()
   const http: HttpContext = {
     // Not imported at the top, to keep the start of a server fast.
     operations: async () => (await import('./control/rest')).restOperations(folder),
@@ -89,13 +94,18 @@ export function createApplication(
     origins: { own, isDevelopment: () => mode.isDevelopment() },
     printedMails: () => printer.last(),
     proxies: config.trustProxy,
-    unknownProxy: createProxyWarning(),
+    unknownProxy(address) {
+      signs.unknownProxy = address
+      warnOfProxy(address)
+    },
+    signs,
     syncs: { pulls: 0, pushes: 0 },
     version,
     isReady: () => isReady,
     access(entry) {
       logs.access(entry)
       watch?.(entry)
+      if (entry.code === 'DAMAGED' || entry.code === 'BLOB_DAMAGED') signs.damagedAnswers += 1
     },
     rejected: logRejected,
     failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
@@ -124,6 +134,7 @@ export function createApplication(
       app = createApp(http, config.domain)
       opened.resolve()
     },
+    signs,
     warmUp: () => void app?.warmUp(),
     observe: (watcher) => void (watch = watcher),
     figures: () => ({ accounts: ledger.figures(), syncs: http.syncs }),

@@ -135,12 +135,16 @@ export async function startServer(
   })
   stack.defer(() => listener.stop(true))
   application.servedAt(listener.url)
+  const unopened = new Map<string, string>()
   folder.servedBy({
     url: listener.url,
     since: clock.now(),
     sockets: () => live.count,
     certificate: () => listener.certificate(),
     admin: administration,
+    config,
+    signs: application.signs,
+    unopened,
   })
   const first = names.includes(FIRST_DATABASE) ? FIRST_DATABASE : (names[0] ?? '')
   if (client === undefined) {
@@ -215,7 +219,10 @@ export async function startServer(
     )
     throw error
   }
-  void folder.hosts.resumeAll(names, reportUnopened)
+  void folder.hosts.resumeAll(names, (name, error) => {
+    unopened.set(name, error instanceof SatchelError ? error.message : 'see the log of the server')
+    reportUnopened(name, error)
+  })
   // Well after the first request. A server for tests may never need it.
   warmUp = config.test ? undefined : setTimeout(application.warmUp, WARM_UP_AFTER_MS)
   warmUp?.unref()

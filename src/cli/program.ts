@@ -16,6 +16,7 @@ import { type Cli, Ending, Interruption } from './command'
 import { addDatabaseCommands, addOriginCommands } from './db'
 import { note, writeError } from './output'
 import { addJobCommands } from './job'
+import { addDoctorCommand } from './doctor'
 import { addExportCommand, addImportCommand } from './transfer'
 import { addMailCommands, addTemplateCommands } from './mail'
 import { addPolicyCommands } from './policy'
@@ -45,6 +46,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   restore: addRestoreCommand,
   job: addJobCommands,
   status: addStatusCommand,
+  doctor: addDoctorCommand,
   verify: addVerifyCommand,
   admin: addAdminCommands,
   audit: addAuditCommand,

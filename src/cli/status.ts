@@ -16,7 +16,10 @@ const NOT_RUNNING = 3
 export function addStatusCommand(program: Command, cli: Cli): void {
   withFolder(program.command('status'))
     .description('show whether a server runs, with its databases, backups, certificate and disk')
-    .addHelpText('after', '\nThe exit code is 0 when a server answers, and 3 when none does.')
+    .addHelpText(
+      'after',
+      '\nThe exit code is 0 when a server answers, and 3 when none does. satchel doctor looks for mistakes and damage.',
+    )
     .addHelpText('after', example('satchel status --data /var/lib/satchel'))
     .action(async (options) => {
       const { data } = findFolder(cli, options)

@@ -11,6 +11,7 @@ import { type AnyOperation, type Named, onFolder, type Operation } from './opera
 import { objectOperations } from './objects'
 import { policyOperations } from './policy'
 import { providerOperations } from './providers'
+import { doctorOperations } from './doctor'
 import { statusOperations } from './status'
 import { testOperations } from './testing'
 import { transferOperations } from './transfers'
@@ -39,6 +40,7 @@ const OPERATIONS = {
   ...auditOperations,
   ...adminOperations,
   ...statusOperations,
+  ...doctorOperations,
   ...testOperations,
 }
 

@@ -1,4 +1,5 @@
 import type { AdminSessions } from '../auth/admin/sessions'
+import type { Config } from '../config/config'
 import type { CertificateStatus } from '../net/certificate'
 
 /** The server of a data folder, as administrators see it. */
@@ -13,6 +14,11 @@ export interface Serving {
   certificate(): CertificateStatus | null
   /** The page for administrators; null where it is off. */
   readonly admin: AdminAccess | null
+  /** The settings that it was started with. */
+  readonly config: Config
+  readonly signs: Readonly<Signs>
+  /** Why databases could not be opened at the start, by name. */
+  readonly unopened: ReadonlyMap<string, string>
 }
 
 /** The way to log in to the page for administrators. */
@@ -20,4 +26,28 @@ export interface AdminAccess {
   readonly sessions: AdminSessions
   /** `http://127.0.0.1:7080/admin`. Throws `NO_PUBLIC_ADDRESS` where no browser could open it. */
   url(): string
+}
+
+/** Signs of damage, and of proxies that are set up wrongly, in the requests since the start. */
+export interface Signs {
+  /** The address of a proxy that forwards requests and is not trusted. */
+  unknownProxy: string | null
+  /** The address of a trusted proxy that has not said for whom it forwards. */
+  silentProxy: string | null
+  /** Requests of which a trusted proxy has said that. */
+  forwarded: number
+  /** Requests for a WebSocket without the header that asks for one. */
+  strippedUpgrades: number
+  /** Answers that say that stored data is damaged. */
+  damagedAnswers: number
+}
+
+export function noSigns(): Signs {
+  return {
+    unknownProxy: null,
+    silentProxy: null,
+    forwarded: 0,
+    strippedUpgrades: 0,
+    damagedAnswers: 0,
+  }
 }

@@ -8,6 +8,7 @@ import type { SatchelError } from '../domain/value/error'
 import type { TableOperation } from '../openapi/table'
 import type { MailKind } from '../domain/store/mailer'
 import type { Hosts } from '../host/hosts'
+import type { Signs } from '../host/serving'
 import type { Call } from './call'
 import type { ClientCredentials } from '../domain/database/client'
 import type { Deletions } from '../host/deletions'
@@ -99,6 +100,8 @@ export interface HttpContext {
   readonly proxies: Networks | null
   /** Called when the address of a caller is looked up behind this proxy, which is not trusted. */
   unknownProxy(address: string): void
+  /** Signs of wrong proxies and of damage, for administrators. */
+  readonly signs: Signs
   /** Requests of the add-on, and those of them with changes, since the start. */
   readonly syncs: { pulls: number; pushes: number }
   readonly version: string

@@ -267,9 +267,15 @@ function requestForRouter({ sent, path }: Call): Request {
 /** Elysia searches for the path from the eleventh character on. */
 const MIN_PATH_START = 11
 
+function noteProxy(http: HttpContext, peer: string, isForwarded: boolean): void {
+  if (http.proxies?.contains(peer) !== true) {
+    if (isForwarded) http.unknownProxy(peer)
+  } else if (isForwarded) http.signs.forwarded += 1
+  else http.signs.silentProxy = peer
+}
+
 function findAddress(http: HttpContext, peer: string | undefined, headers: Headers): string {
-  const isUnknown = peer !== undefined && http.proxies?.contains(plainAddress(peer)) !== true
-  if (isUnknown && headers.has('x-forwarded-for')) http.unknownProxy(plainAddress(peer))
+  if (peer !== undefined) noteProxy(http, plainAddress(peer), headers.has('x-forwarded-for'))
   return clientAddress(peer, headers, http.proxies)
 }
 

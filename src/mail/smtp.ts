@@ -1,38 +1,50 @@
 import { systemSentence } from '../net/system-error'
 import { readFile } from 'node:fs/promises'
+import type { Transporter } from 'nodemailer'
 import type { SmtpAddress } from './address'
 import { DeliveryError, type Message, type Transport, parseSender } from './message'
 import { SECOND } from '../domain/value/time'
 
 /** Sends messages to a mail server, each over its own connection. */
 export function smtpTransport(address: SmtpAddress): Transport {
-  return async (message, signal) => {
-    const { host, port, tls, user, password } = address
-    // Loaded here: few processes send mails, and every process starts.
-    const { createTransport } = await import('nodemailer')
-    const transporter = createTransport({
-      host,
-      port,
-      secure: tls === 'implicit',
-      requireTLS: tls === 'required',
-      ignoreTLS: tls === 'off',
-      opportunisticTLS: tls === 'offered',
-      tls: { ...(await trust(address)), minVersion: 'TLSv1.2' },
-      ...(user === null || password === null ? {} : { auth: { user, pass: password } }),
-      connectionTimeout: 10 * SECOND,
-      greetingTimeout: 10 * SECOND,
-      socketTimeout: 20 * SECOND,
-      dnsTimeout: 5 * SECOND,
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    })
-    try {
-      await transporter.sendMail({ ...mailOf(message), signal })
-    } catch (error) {
-      throw explain(error)
-    } finally {
-      transporter.close()
-    }
+  return (message, signal) =>
+    connected(address, (transporter) => transporter.sendMail({ ...mailOf(message), signal }))
+}
+
+/** Connects to a mail server and logs in, without a mail. Throws `DeliveryError`. */
+export async function checkSmtp(address: SmtpAddress): Promise<void> {
+  await connected(address, (transporter) => transporter.verify())
+}
+
+async function connected(
+  address: SmtpAddress,
+  work: (transporter: Transporter) => Promise<unknown>,
+): Promise<void> {
+  const { host, port, tls, user, password } = address
+  // Loaded here: few processes send mails, and every process starts.
+  const { createTransport } = await import('nodemailer')
+  const transporter = createTransport({
+    host,
+    port,
+    secure: tls === 'implicit',
+    requireTLS: tls === 'required',
+    ignoreTLS: tls === 'off',
+    opportunisticTLS: tls === 'offered',
+    tls: { ...(await trust(address)), minVersion: 'TLSv1.2' },
+    ...(user === null || password === null ? {} : { auth: { user, pass: password } }),
+    connectionTimeout: 10 * SECOND,
+    greetingTimeout: 10 * SECOND,
+    socketTimeout: 20 * SECOND,
+    dnsTimeout: 5 * SECOND,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  try {
+    await work(transporter)
+  } catch (error) {
+    throw explain(error)
+  } finally {
+    transporter.close()
   }
 }
 

@@ -30,6 +30,7 @@ export function changesRoutes(http: HttpContext): AnyElysia {
         networkOf(call.address),
       )
       if (!call.upgrade(session)) {
+        if (call.sent.headers.has('sec-websocket-key')) http.signs.strippedUpgrades += 1
         throw new SatchelError(
           'INVALID_REQUEST',
           'This address is for WebSockets: connect with wss://, or ws:// without TLS',
