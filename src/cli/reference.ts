@@ -9,9 +9,13 @@ export const REFERENCE_FILE = join(import.meta.dir, '..', '..', 'docs', 'cli.md'
 
 /** The reference as Markdown: a line for each command, in the order of the help. */
 export function commandReference(): string {
-  const program = createProgram('', { terminal: processTerminal(), clock: systemClock }, () => {})
-  const rows = linesOf(program, 'satchel')
+  const rows = linesOf(wholeProgram(), 'satchel')
   return `${[INTRODUCTION, table(['command', 'effect'], rows), COMMON].join('\n\n')}\n`
+}
+
+/** The program with all its commands, to be described. */
+export function wholeProgram(): CommandUnknownOpts {
+  return createProgram('', { terminal: processTerminal(), clock: systemClock }, () => {})
 }
 
 const INTRODUCTION = `# Commands

@@ -76,11 +76,18 @@ export async function runServer(
   keepRunning()
   const { startServer } = await import('../server')
   try {
+    using manager = await findServiceManager()
     using entry = new DisposableStack()
     let written: Promise<void> | undefined
     const ready = (started: Server) => {
       entry.use(listServer(started.folder))
-      reload = () => reloadSettings(config, sources, { logs, server: started })
+      const serving = `Serving ${started.url}`
+      manager?.ready(serving)
+      reload = () => {
+        manager?.reloading()
+        reloadSettings(config, sources, { logs, server: started })
+        manager?.ready(serving)
+      }
       const text = json
         ? readyLine(started)
         : readyText(started, config, terminal, linkFor(started, config, terminal))
@@ -92,10 +99,18 @@ export async function runServer(
     if (format === 'json')
       serverLog.info('Ready', { version, url: server.url, folder: server.folder })
     await stopped
+    manager?.stopping()
     serverLog.info('Stopping')
   } finally {
     await logs.flush()
   }
+}
+
+/** Loaded where a service manager wants to be told only: it calls functions of the system. */
+async function findServiceManager() {
+  const { NOTIFY_SOCKET: address } = process.env
+  if (address === undefined || address === '') return undefined
+  return (await import('./service-manager')).connectServiceManager(address)
 }
 
 /** An unexpected error in one request must not end the others. */

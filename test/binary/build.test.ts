@@ -11,6 +11,7 @@ const SOURCES = [
   'docs',
   'README.md',
   'LICENSE',
+  'packaging',
   'build.ts',
   'package.json',
   'bun.lock',

@@ -1,10 +1,13 @@
 import { parseArgs } from 'node:util'
+import { runAppliance } from './appliance/run'
 import type { Experiment, Finding } from './experiment'
 import { experiments } from './experiments'
 
 const usage = `bun run lab [options]
+bun run lab appliance [options of bun test]
 
-Shows the promises that take long (promises.md), in full, on the executable of \`bun build.ts\`.
+Shows the promises that take long (promises.md), in full, on the executable of \`bun build.ts\`; \`appliance\` runs the
+tests of the package and the service, as root and with programs of the operating system.
 
   --only N      the experiments for this promise only; may be repeated
   --title TEXT  those of them with this text in their title
@@ -23,6 +26,7 @@ interface Outcome extends Finding {
 }
 
 async function main(argv: readonly string[]): Promise<number> {
+  if (argv[0] === 'appliance') return await runAppliance(argv.slice(1))
   const { values } = parseArgs({
     args: [...argv],
     options: {

@@ -1,0 +1,18 @@
+import { join } from 'node:path'
+
+const FILES = new Bun.Glob('*.ts')
+/** Parts of the tests. */
+const OTHERS = new Set(['machine.ts', 'run.ts', 'tools.ts'])
+
+/**
+ * `bun run lab appliance`: the tests of the package, the service and everything around it, with the programs of an
+ * operating system. Each one that is missing skips its test by name. Returns the exit code.
+ */
+export async function runAppliance(options: readonly string[]): Promise<number> {
+  const files = [...FILES.scanSync(import.meta.dir)].filter((name) => !OTHERS.has(name)).toSorted()
+  const paths = files.map((name) => join(import.meta.dir, name))
+  const child = Bun.spawn([process.execPath, 'test', '--timeout', '300000', ...options, ...paths], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  return await child.exited
+}
