@@ -7,7 +7,7 @@ import { NewPanel } from '../object/new-panel'
 import { useOperation } from '../server/operation'
 import { database, goTo, place } from '../shell/route'
 import { Table } from './table'
-import { type TableInfo, Tables } from './tables'
+import { firstOf, type TableInfo, Tables } from './tables'
 
 /** The tables of the database, the objects of one, and one object: `#/shop/data/todoItems/milk`. */
 export function Data() {
@@ -19,7 +19,7 @@ export function Data() {
     database: database.value,
   })
   const [chosen, key = null] = place.value.rest
-  const current = chosen ?? tables?.[0]?.name
+  const current = chosen ?? (tables === undefined ? undefined : firstOf(tables))
   const [isNew, setIsNew] = useState(false)
   useEffect(() => setIsNew(false), [current, key])
   if (tables === undefined) return <Failure error={error} onAgain={reload} />

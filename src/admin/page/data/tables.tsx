@@ -1,5 +1,5 @@
-import { hrefOf } from '../shell/route'
 import { Text } from '../parts/text'
+import { hrefOf } from '../shell/route'
 
 export interface TableInfo {
   readonly name: string
@@ -8,10 +8,30 @@ export interface TableInfo {
   readonly hasMore: boolean
 }
 
-/** The tables of the database with how many objects they have. */
+/** The tables of sharing, which every database has. */
+const OF_SHARING = new Set(['realms', 'members', 'roles'])
+
+/** The table that is shown at first; undefined where there are only those of sharing. */
+export function firstOf(tables: readonly TableInfo[]): string | undefined {
+  return tables.find(({ name }) => !OF_SHARING.has(name))?.name
+}
+
+/** The tables of the database with how many objects they have; those of sharing are the last. */
 export function Tables({ tables, current }: { tables: readonly TableInfo[]; current: string }) {
+  const own = tables.filter(({ name }) => !OF_SHARING.has(name))
+  const shared = tables.filter(({ name }) => OF_SHARING.has(name))
   return (
     <nav class="tables" aria-label="Tables">
+      <Links tables={own} current={current} />
+      {shared.length > 0 && <hr />}
+      <Links tables={shared} current={current} />
+    </nav>
+  )
+}
+
+function Links({ tables, current }: { tables: readonly TableInfo[]; current: string }) {
+  return (
+    <>
       {tables.map(({ name, objects, hasMore }) => (
         <a
           key={name}
@@ -28,6 +48,6 @@ export function Tables({ tables, current }: { tables: readonly TableInfo[]; curr
           </span>
         </a>
       ))}
-    </nav>
+    </>
   )
 }

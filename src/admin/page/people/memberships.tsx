@@ -1,28 +1,28 @@
+import { useRows } from '../data/use-rows'
 import { Failure } from '../parts/failure'
 import { Text } from '../parts/text'
-import { useOperation } from '../server/operation'
-import { may } from '../server/session'
-import { MEMBER_STATES, type MemberInfo } from '../sharing/rows'
+import { MEMBER_STATES, readMember } from '../sharing/rows'
 import { database, hrefOf } from '../shell/route'
 
 /** The realms that a user is a member of, or invited to. */
 export function Memberships({ userId }: { userId: string }) {
-  const { value, error } = useOperation<{ readonly members: readonly MemberInfo[] }>(
-    'member.list',
-    may('member.list') ? { database: database.value, user: userId } : null,
-  )
-  if (!may('member.list')) return null
+  const { rows, isLoading, error } = useRows({
+    database: database.value,
+    table: 'members',
+    newestFirst: true,
+    filter: new URLSearchParams({ userId }).toString(),
+  })
   return (
     <section class="part">
       <h3>Memberships</h3>
       <Failure error={error} />
       <ul class="rows">
-        {value?.members.map(({ id, realmId, realmName, state, roles }) => (
-          <li key={id}>
+        {rows.map(readMember).map(({ key, realmId, state, roles }) => (
+          <li key={key}>
             <a class="clip" href={hrefOf('sharing', realmId)}>
-              <Text text={realmName ?? realmId} />
+              <Text text={realmId} />
             </a>
-            <span class={`badge ${MEMBER_STATES[state] ?? ''}`}>{state}</span>
+            <span class={`badge ${MEMBER_STATES[state]}`}>{state}</span>
             {roles.map((role) => (
               <span key={role} class="chip">
                 <Text text={role} />
@@ -30,7 +30,7 @@ export function Memberships({ userId }: { userId: string }) {
             ))}
           </li>
         ))}
-        {value?.members.length === 0 && <li class="soft">None but their private realm.</li>}
+        {rows.length === 0 && !isLoading && <li class="soft">None but the private realm.</li>}
       </ul>
     </section>
   )

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Dialog } from '../parts/dialog'
-import { Failure } from '../parts/failure'
+import { FormDialog } from '../parts/form-dialog'
 import { call } from '../server/call'
 import { database } from '../shell/route'
 import { tellDone } from '../shell/toasts'
@@ -17,62 +16,42 @@ export function NewUser({
   const [userId, setUserId] = useState('')
   const [name, setName] = useState('')
   const [type, setType] = useState('prod')
-  const [error, setError] = useState<unknown>(undefined)
   const add = async () => {
-    try {
-      const added = await call<User>('user.write', {
-        database: database.value,
-        user: JSON.stringify({ userId: userId.trim(), type }),
-        isNew: true,
-        ...(name.trim() === '' ? {} : { displayName: name.trim() }),
-        ...(userId.includes('@') ? { email: userId.trim() } : {}),
-      })
-      tellDone(`${added.userId} was added`)
-      onAdded(added.userId)
-    } catch (error) {
-      setError(error)
-    }
+    const added = await call<User>('user.write', {
+      database: database.value,
+      user: JSON.stringify({ userId: userId.trim(), type }),
+      isNew: true,
+      ...(name.trim() === '' ? {} : { displayName: name.trim() }),
+      ...(userId.includes('@') ? { email: userId.trim() } : {}),
+    })
+    tellDone(`${added.userId} was added`)
+    onAdded(added.userId)
   }
   return (
-    <Dialog title="Add a user" onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void add()
-        }}
-      >
-        <label>
-          <span>E-mail address or another id</span>
-          <input
-            autofocus
-            required
-            value={userId}
-            spellcheck={false}
-            autocomplete="off"
-            onInput={({ currentTarget }) => setUserId(currentTarget.value)}
-          />
-        </label>
-        <label>
-          <span>Name</span>
-          <input value={name} onInput={({ currentTarget }) => setName(currentTarget.value)} />
-        </label>
-        <label>
-          <span>Licence</span>
-          <select value={type} onChange={({ currentTarget }) => setType(currentTarget.value)}>
-            <option value="prod">Production</option>
-            <option value="eval">Evaluation</option>
-            <option value="demo">Demo</option>
-          </select>
-        </label>
-        <Failure error={error} />
-        <div class="actions">
-          <button class="main">Add</button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title="Add a user" action="Add" onSubmit={add} onClose={onClose}>
+      <label>
+        <span>E-mail address or another id</span>
+        <input
+          autofocus
+          required
+          value={userId}
+          spellcheck={false}
+          autocomplete="off"
+          onInput={({ currentTarget }) => setUserId(currentTarget.value)}
+        />
+      </label>
+      <label>
+        <span>Name</span>
+        <input value={name} onInput={({ currentTarget }) => setName(currentTarget.value)} />
+      </label>
+      <label>
+        <span>Licence</span>
+        <select value={type} onChange={({ currentTarget }) => setType(currentTarget.value)}>
+          <option value="prod">Production</option>
+          <option value="eval">Evaluation</option>
+          <option value="demo">Demo</option>
+        </select>
+      </label>
+    </FormDialog>
   )
 }

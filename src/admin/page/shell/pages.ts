@@ -54,6 +54,15 @@ const PAGES: readonly PageInfo[] = [
     needs: 'user.list',
     load: async () => (await import('../people/people')).People,
   },
+  {
+    name: 'sharing',
+    title: 'Sharing',
+    icon: 'sharing',
+    letter: 's',
+    group: 'People',
+    needs: 'object.list',
+    load: async () => (await import('../sharing/sharing')).Sharing,
+  },
 ]
 
 /** The pages that this session may open. */

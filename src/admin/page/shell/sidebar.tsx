@@ -1,6 +1,5 @@
 import { signal } from '@preact/signals'
 import { Icon, type IconName } from '../parts/icon'
-import { Ago } from '../parts/ago'
 import { isReachable } from '../server/request'
 import { logOut, session } from '../server/session'
 import { databaseNames } from './databases'
@@ -127,9 +126,8 @@ function Foot() {
         {isReachable.value ? 'Connected' : 'The server does not answer'}
       </div>
       {session.value && (
-        <div class="soft small">
-          {session.value.role === 'operator' ? 'Operator' : 'Client'}, ends{' '}
-          <Ago at={session.value.expiresAt} />
+        <div class="soft small clip" title={session.value.scopes.join(', ')}>
+          {session.value.email ?? 'Owner of the data folder'}
         </div>
       )}
       <div class="foot-buttons">

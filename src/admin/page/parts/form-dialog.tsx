@@ -1,0 +1,46 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { Dialog } from './dialog'
+import { Failure } from './failure'
+
+/** A dialog with fields, an action, and the reason when that was refused. The caller closes it. */
+export function FormDialog({
+  title,
+  action,
+  onSubmit,
+  onClose,
+  children,
+}: {
+  title: string
+  action: string
+  onSubmit: () => Promise<unknown>
+  onClose: () => void
+  children: ComponentChildren
+}) {
+  const [error, setError] = useState<unknown>(undefined)
+  const [isBusy, setIsBusy] = useState(false)
+  const submit = (event: Event) => {
+    event.preventDefault()
+    setIsBusy(true)
+    setError(undefined)
+    onSubmit()
+      .catch(setError)
+      .finally(() => setIsBusy(false))
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        {children}
+        <Failure error={error} />
+        <div class="actions">
+          <button class="main" disabled={isBusy}>
+            {action}
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,99 @@
+import { Icon } from '../parts/icon'
+import { Text } from '../parts/text'
+import { call } from '../server/call'
+import { isReadOnly, may } from '../server/session'
+import { askToDestroy } from '../shell/destroy'
+import { database, hrefOf } from '../shell/route'
+import { tellDone, tellError } from '../shell/toasts'
+import { describePermissions, type Member, MEMBER_STATES } from './rows'
+
+/** The members of a realm, and the invitations to it. */
+export function Members({
+  members,
+  isLoading,
+  onChange,
+}: {
+  members: readonly Member[]
+  isLoading: boolean
+  onChange: () => void
+}) {
+  return (
+    <ul class="rows">
+      {members.map((member) => (
+        <MemberRow key={member.key} member={member} onChange={onChange} />
+      ))}
+      {members.length === 0 && !isLoading && <li class="soft">Nobody yet.</li>}
+    </ul>
+  )
+}
+
+function MemberRow({ member, onChange }: { member: Member; onChange: () => void }) {
+  const { key, userId, email, name, state, roles, permissions } = member
+  const id = userId ?? email ?? key
+  const rights = [...roles, ...describePermissions(permissions)]
+  return (
+    <li>
+      <span class="list-main">
+        <a class="clip" href={hrefOf('people', id)}>
+          <Text text={name ?? id} />
+        </a>
+        <span class="soft small clip">
+          {name !== null && name !== id && (
+            <>
+              <Text text={id} />
+              {rights.length > 0 && ' · '}
+            </>
+          )}
+          {rights.length > 0 && <Text text={rights.join(' · ')} />}
+        </span>
+      </span>
+      <span class={`badge ${MEMBER_STATES[state]}`}>{state}</span>
+      {!isReadOnly.value && <MemberActions member={member} name={name ?? id} onChange={onChange} />}
+    </li>
+  )
+}
+
+function MemberActions({
+  member,
+  name,
+  onChange,
+}: {
+  member: Member
+  name: string
+  onChange: () => void
+}) {
+  const { key, state } = member
+  const resend = async () => {
+    await call('member.resend', { database: database.value, member: key })
+    tellDone(`The invitation was sent to ${name} again`)
+    onChange()
+  }
+  return (
+    <>
+      {state === 'invited' && may('member.resend') && (
+        <button class="small-button" onClick={() => void resend().catch(tellError)}>
+          Send again
+        </button>
+      )}
+      {may('object.delete') && (
+        <button
+          class="plain"
+          title="Remove"
+          aria-label={`Remove ${name}`}
+          onClick={() =>
+            askToDestroy({
+              title: state === 'accepted' ? 'Remove the member' : 'Withdraw the invitation',
+              name: key,
+              operation: 'object.delete',
+              input: { database: database.value, table: 'members', key },
+              isTyped: false,
+              onDone: onChange,
+            })
+          }
+        >
+          <Icon name="trash" />
+        </button>
+      )}
+    </>
+  )
+}
