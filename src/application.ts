@@ -9,7 +9,9 @@ import type { AnswerAdmin } from './http/routes/admin'
 import type { AnswerTest } from './http/routes/testing'
 import { codeAndLinkOf } from './domain/store/mailer'
 import type { App } from './http/app'
-import type { HttpContext, PrintedMail } from './http/context'
+import type { HttpContext, PrintedMail, RejectedRequest } from './http/context'
+import type { RefusedRows } from './domain/sync/refused'
+import type { Rejection } from './host/live-view'
 import type { Call } from './http/call'
 import { createBodies } from './http/body/body'
 import { createUnsent } from './http/body/unsent'
@@ -107,7 +109,10 @@ export function createApplication(
       watch?.(entry)
       if (entry.code === 'DAMAGED' || entry.code === 'BLOB_DAMAGED') signs.damagedAnswers += 1
     },
-    rejected: logRejected,
+    rejected(request, rows) {
+      logRejected(request, rows)
+      live.rejected(request.database, rejectionsOf(request, rows), rows.count)
+    },
     failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
     answerTest: (call) => answerTest?.(http, call),
     answerAdmin: answerAdmin && ((call) => answerAdmin(http, call)),
@@ -153,6 +158,14 @@ const logRejected: HttpContext['rejected'] = (request, { first, count }) => {
   }
   const more = count - first.length
   if (more > 0) httpLog.info('More changes were rejected', { ...request, changes: more })
+}
+
+function rejectionsOf(
+  { subject: uid, device }: RejectedRequest,
+  { first }: RefusedRows,
+): Rejection[] {
+  const writer = { uid, device, door: 'sync' } as const
+  return first.map(({ key = null, rule = null, ...row }) => ({ writer, key, rule, ...row }))
 }
 
 /** For a request that has waited for a start that failed. */

@@ -140,6 +140,7 @@ export async function startServer(
     url: listener.url,
     since: clock.now(),
     sockets: () => live.count,
+    live,
     certificate: () => listener.certificate(),
     admin: administration,
     config,

@@ -5,6 +5,7 @@ import { blobOperations } from './blobs'
 import { clientOperations } from './clients'
 import { databaseOperations } from './databases'
 import { jobOperations } from './jobs'
+import { liveOperations } from './live'
 import { mailOperations } from './mail'
 import type { Given } from './fields'
 import { type AnyOperation, type Named, onFolder, type Operation } from './operation'
@@ -29,6 +30,7 @@ const OPERATIONS = {
   ...clientOperations,
   ...blobOperations,
   ...objectOperations,
+  ...liveOperations,
   ...backupOperations,
   ...mailOperations,
   ...userOperations,

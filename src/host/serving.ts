@@ -1,5 +1,6 @@
 import type { AdminSessions } from '../auth/admin/sessions'
 import type { Config } from '../config/config'
+import type { LiveView } from './live-view'
 import type { CertificateStatus } from '../net/certificate'
 
 /** The server of a data folder, as administrators see it. */
@@ -10,6 +11,8 @@ export interface Serving {
   readonly since: number
   /** How many live connections there are. */
   sockets(): number
+  /** The live connections of its databases. */
+  readonly live: LiveView
   /** Null without TLS. */
   certificate(): CertificateStatus | null
   /** The page for administrators; null where it is off. */

@@ -37,11 +37,13 @@ export interface PrintedMail {
   readonly date: number
 }
 
-/** The request whose changes were rejected, for the log. */
+/** The request whose changes were rejected, for the log and for administrators. */
 export interface RejectedRequest {
   readonly requestId: string
   readonly database: string
   readonly subject: string | null
+  /** The local database that sent it. */
+  readonly device: string
 }
 
 /** An operation of the table (src/control) with an address of its own. */
@@ -109,7 +111,7 @@ export interface HttpContext {
   isReady(): boolean
   /** Writes one line of the access log. */
   access(entry: AccessEntry): void
-  /** Logs the rows that a request could not change, and why. */
+  /** Logs the rows that a request could not change, and why, and tells followers. */
   rejected(request: RejectedRequest, rows: RefusedRows): void
   /** Logs an error whose details the caller must not see. */
   failure(requestId: string, error: unknown): void

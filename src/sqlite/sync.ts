@@ -56,13 +56,39 @@ export function pruneHistory(context: WriteContext, before: number, limit: numbe
 
 type ClientRow = typeof syncClients.$inferSelect
 
-const SELECT_CLIENT =
-  'SELECT number, identity, subject, tables, texts, floor, rejected, privates, seen FROM sync_clients WHERE subject = ? AND identity = ?'
+const SELECT_CLIENTS =
+  'SELECT number, identity, subject, tables, texts, floor, rejected, privates, seen FROM sync_clients'
+const SELECT_CLIENT = `${SELECT_CLIENTS} WHERE subject = ? AND identity = ?`
 
 const { userClients } = FIXED_LIMITS
 
 export function syncClientReader(context: TxContext): SyncClientReader {
-  return { find: (subject, identity) => findClient(context, subject, identity) }
+  return {
+    find: (subject, identity) => findClient(context, subject, identity),
+    list: (after, limit, subject) => listClients(context, after, limit, subject),
+  }
+}
+
+function listClients(
+  context: TxContext,
+  after: number,
+  limit: number,
+  subject?: string,
+): SyncClient[] {
+  const { connection } = context
+  note(context, 'sync client')
+  const rows =
+    subject === undefined
+      ? connection
+          .prepare<ClientRow>(`${SELECT_CLIENTS} WHERE number > ? ORDER BY number LIMIT ?`)
+          .all(after, limit)
+      : connection
+          .prepare<ClientRow>(
+            `${SELECT_CLIENTS} INDEXED BY sync_clients_by_identity WHERE subject = ? AND number > ? ORDER BY number LIMIT ?`,
+          )
+          .all(subject, after, limit)
+  for (const { number } of rows) note(context, 'sync client', number)
+  return rows.map(toClient)
 }
 
 function findClient(context: TxContext, subject: string, identity: string): SyncClient | undefined {

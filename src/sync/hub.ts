@@ -6,11 +6,12 @@ import { createFanOut } from './fan-out'
 import { createFeed } from './feed'
 import type { Ticket } from './gate'
 import { clientName, clientOf, createListeners } from './listeners'
-import type { LiveSession, Observer } from './observer'
+import type { Delivery, Follower, LiveSession, Rejection } from '../host/live-view'
 import { createOutbox } from './outbox'
 import { createPages } from './pages'
 import { Session, type SessionHub, TELL_EVERY_MS } from './session'
 import type { Caller, SocketClient } from './socket'
+import { createWatch, type Watch } from './watch'
 
 /** The sockets of one database, whether it is open or not (protocol.md §5). */
 export interface Hub {
@@ -23,8 +24,10 @@ export interface Hub {
   readonly size: number
   /** The same sockets. */
   readonly sessions: Iterable<LiveSession>
-  /** From now on `observer` hears of deliveries, instead of another one; undefined: nobody does. */
-  observe(observer: Observer | undefined): void
+  /** `follower` hears of commits and deliveries until the result is disposed. Throws `TOO_MANY_REQUESTS`. */
+  follow(follower: Follower): Disposable
+  /** Tells followers of the first rows that a request could not change, and how many there are. */
+  rejected(rejections: readonly Rejection[], count: number): void
   /** Hears the commits of the database, which was opened. */
   attach(database: Database): void
   /** Called once a second. */
@@ -82,7 +85,9 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   /** Realms that have changed during a job, which commits all the time: a socket hears of them once a second. */
   const quietRealms = new Set<RealmRef>()
   let quietUntil = 0
-  let observer: Observer | undefined
+  /** While somebody follows. */
+  let watch: Watch | undefined
+  let follows = 0
   let stopHearing: () => void = () => undefined
   let lookedForAge = now()
   let lastUse = now()
@@ -95,11 +100,13 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     joined(session) {
       listeners.add(session)
       pages.add(session)
+      watch?.joined(session)
     },
     left(session) {
       listeners.remove(session)
       pages.remove(session)
       fanOut.remove(session)
+      watch?.left(session)
     },
     serve(session) {
       fanOut.serve(session)
@@ -109,7 +116,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     isHeld: (session) => held.has(clientOf(session)),
     postpone: (session) => fanOut.postpone(session),
     pulls: () => fanOut.pulls(),
-    delivered: (...delivery) => observer?.delivered(...delivery),
+    delivered: (...delivery) => watch?.delivered(...delivery),
   }
 
   function hear(commit: Commit): void {
@@ -124,7 +131,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       }
       listeners.doubtedBy(unit, doubt)
     }
-    if (observer !== undefined) reportSilent(commit, observer)
+    watch?.committed(commit)
     fanOut.start()
   }
 
@@ -137,18 +144,28 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     fanOut.wake(session)
   }
 
-  /** Reports the sessions that a commit does not concern. */
-  function reportSilent(commit: Commit, to: Observer): void {
-    to.committed(commit)
+  /** The sessions that get nothing of a commit: it does not concern them, or they are behind. */
+  function* silent(commit: Commit): Generator<readonly [Session, Delivery]> {
     const concerned = new Set<Session>()
     for (const realm of commit.units.flatMap(({ realms }) => realms)) {
       listeners.seeing(realm, (session) => concerned.add(session))
     }
     for (const session of listeners) {
-      const { silence } = session
-      if (silence === undefined || concerned.has(session)) continue
-      to.delivered(session, silence, commit.revision)
+      const silence = concerned.has(session) ? session.delay : session.silence
+      if (silence !== undefined) yield [session, silence]
     }
+  }
+
+  function follow(follower: Follower): Disposable {
+    watch ??= createWatch({ open, now, sessions: listeners, silent, report })
+    using undo = new DisposableStack()
+    undo.use(watch.add(follower))
+    follows += 1
+    undo.defer(() => {
+      follows -= 1
+      if (follows === 0) watch = undefined
+    })
+    return undo.move()
   }
 
   function isCrowded(): boolean {
@@ -167,7 +184,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
         for (const session of listeners.ofClient(client)) {
           hash ??= realmSetHash(realms, inviteRealms)
           session.answered({ text, revision }, hash, { tables, texts })
-          observer?.delivered(session, 'answered', revision)
+          watch?.delivered(session, 'answered', revision)
         }
       },
       [Symbol.dispose]() {
@@ -193,10 +210,12 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     for (const realm of quietRealms) listeners.seeing(realm, wake)
     quietRealms.clear()
     fanOut.tick()
+    watch?.tick()
   }
 
   function end(): void {
     for (const session of listeners) session.mute('The database no longer exists')
+    watch?.end()
   }
 
   return {
@@ -211,7 +230,8 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       return listeners.size
     },
     sessions: listeners,
-    observe: (given) => void (observer = given),
+    follow,
+    rejected: (...rejection) => watch?.rejected(...rejection),
     attach(database) {
       stopHearing()
       feed.restart()
@@ -225,9 +245,12 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     drop() {
       for (const session of listeners) session.drop()
     },
-    detach: () => stopHearing(),
+    detach() {
+      stopHearing()
+      watch?.end()
+    },
     get isIdle() {
-      const isUsed = listeners.size > 0 || held.size > 0 || observer !== undefined
+      const isUsed = listeners.size > 0 || held.size > 0 || watch !== undefined
       return !isUsed && now() - lastUse >= MINUTE
     },
   }

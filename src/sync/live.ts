@@ -7,11 +7,11 @@ import type { Hosts } from '../host/hosts'
 import { createFrameMemory } from './frame-memory'
 import { createGate } from './gate'
 import { type Answering, createHub, type Hub } from './hub'
-import type { LiveSession, Observer } from './observer'
+import type { LiveView, Rejection } from '../host/live-view'
 import type { SocketClient, SocketOwner } from './socket'
 
 /** The live connections of a server (protocol.md §5). Disposing it forgets them. */
-export interface Live extends Disposable {
+export interface Live extends LiveView, Disposable {
   /**
    * The owner of a socket that a client is about to open. Without an actor its token was not valid: it
    * is told so once it is open, because a client whose upgrade is refused waits for its user. Throws
@@ -22,10 +22,8 @@ export interface Live extends Disposable {
   answering(host: Host, identity: string, subject: string | null): Answering
   /** How many sockets are open, of all databases. */
   readonly count: number
-  /** The sockets of the database that are open. */
-  sessions(host: Host): Iterable<LiveSession>
-  /** `observer` hears the fate of commits at the sockets (`Observer`), instead of another one, until this is disposed. */
-  observe(host: Host, observer: Observer): Disposable
+  /** Tells followers of the first rows that a request could not change, and how many there are. */
+  rejected(database: string, rejections: readonly Rejection[], count: number): void
 }
 
 export interface LiveOptions {
@@ -94,11 +92,8 @@ export function createLive({ hosts, clock, report }: LiveOptions): Live {
       return [...hubs.values()].reduce((sum, { size }) => sum + size, 0)
     },
     sessions: (host) => hubOf(host).sessions,
-    observe(host, observer) {
-      const hub = hubOf(host)
-      hub.observe(observer)
-      return { [Symbol.dispose]: () => hub.observe(undefined) }
-    },
+    follow: (host, follower) => hubOf(host).follow(follower),
+    rejected: (database, ...rejection) => hubs.get(database)?.rejected(...rejection),
     [Symbol.dispose]: () => clearInterval(timer),
   }
 }

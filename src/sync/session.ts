@@ -14,7 +14,7 @@ import {
   realmsChanged,
   TOKEN_EXPIRED,
 } from './messages'
-import type { Delivery, LiveSession, SessionState } from './observer'
+import type { Delivery, LiveSession, SessionState } from '../host/live-view'
 import type { Outbox } from './outbox'
 import type { Phase } from './phase'
 import { BLIND, lostSome, noticesOf, type Sight, sightOf } from './sight'
@@ -124,6 +124,11 @@ export class Session implements SocketOwner, Reader, LiveSession {
     if (this.#phase === 'muted')
       return this.#farewell === TOKEN_EXPIRED ? 'token-expired' : 'refused'
     return this.#isDoubted ? undefined : 'not-a-member'
+  }
+
+  /** Why the session does not hear of changes in realms that it sees. */
+  get delay(): Delivery | undefined {
+    return this.#phase === 'working' && this.#notifiedAt !== 0 ? 'behind' : undefined
   }
 
   opened(socket: Socket): void {

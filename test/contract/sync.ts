@@ -66,6 +66,25 @@ export function describeSync(openStore: OpenStore): void {
       })
     })
 
+    test('are listed in pages, all of them or those of a user', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const made = await database.write((tx) =>
+        ['alice', 'bob', 'alice', 'alice'].map((subject, n) =>
+          tx.syncClients.ensure(subject, `c${n}`, NOW + n),
+        ),
+      )
+      const list = (after: number, limit: number, subject?: string) =>
+        database.read((tx) => tx.syncClients.list(after, limit, subject))
+      expect(await list(0, 10)).toEqual(made)
+      expect(await list(0, 2)).toEqual(made.slice(0, 2))
+      expect(await list(made[1]?.number ?? 0, 1)).toEqual(made.slice(2, 3))
+      const own = made.filter(({ subject }) => subject === 'alice')
+      expect(await list(0, 2, 'alice')).toEqual(own.slice(0, 2))
+      expect(await list(own[0]?.number ?? 0, 10, 'alice')).toEqual(own.slice(1))
+      expect(await list(0, 10, 'carl')).toEqual([])
+    })
+
     test('are a hundred for each user: those that were seen longest ago are forgotten', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

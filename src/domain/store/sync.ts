@@ -41,6 +41,8 @@ export interface SyncClient {
 
 export interface SyncClientReader {
   find(subject: string, identity: string): SyncClient | undefined
+  /** Up to `limit` clients whose numbers come after `after`, in order: all, or those of one user. */
+  list(after: number, limit: number, subject?: string): SyncClient[]
 }
 
 export interface SyncClientWriter extends SyncClientReader {

@@ -10,6 +10,8 @@ export interface Refused {
   readonly code: string
   /** The missing permission or the wrong property. */
   readonly rule: string | undefined
+  /** The sentence for the user. */
+  readonly message: string
 }
 
 /** The refused rows of a request: the first ones, and how many there are. */
@@ -22,6 +24,7 @@ export interface RefusedRows {
 const MAX_LOGGED_ROWS = 100
 /** Malformed keys have any length. */
 const MAX_LOGGED_CHARACTERS = 200
+const MAX_MESSAGE_CHARACTERS = 1_000
 
 /** A row that is being judged. */
 export interface JudgedRow {
@@ -56,12 +59,13 @@ export function addRefused(
   const row = rowsByRefusal.get(refusal)
   const table = row?.table.name ?? operations[0]?.table ?? ''
   const key = row?.key ?? operations[0]?.keys[0]
-  const { code, reason: rule } = refusal
+  const { code, reason: rule, message } = refusal
   rows.first.push({
     txid,
     table: table.slice(0, MAX_LOGGED_CHARACTERS),
     key: key?.slice(0, MAX_LOGGED_CHARACTERS),
     code,
     rule: rule?.slice(0, MAX_LOGGED_CHARACTERS),
+    message: message.slice(0, MAX_MESSAGE_CHARACTERS),
   })
 }

@@ -118,7 +118,10 @@ export function createSync(http: HttpContext): AnswerSync {
         ...(bytes > LARGE ? { relieve } : {}),
         contents: host.blobs,
         refused: (rows) =>
-          http.rejected({ requestId: call.id, database: host.name, subject }, rows),
+          http.rejected(
+            { requestId: call.id, database: host.name, subject, device: request.clientIdentity },
+            rows,
+          ),
         report: (damage) => http.failure(call.id, damage),
       }),
     )

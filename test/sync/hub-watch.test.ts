@@ -1,0 +1,245 @@
+import { expect, test } from 'bun:test'
+import { administrator, as } from '../access/setup'
+import { MINUTE } from '../auth/setup'
+import { fresh } from '../contract/fixture'
+import type { LiveEvent } from '../../src/host/live-view'
+import type { Hub } from '../../src/sync/hub'
+import { ALICE, BOB, settled, setupHub } from './setup'
+
+const IN_A = { realmId: 'rlmA' }
+
+test('a follower hears of each commit, and what every session got of it', async () => {
+  await using scene = await setupHub()
+  const { database, hub, clock } = scene
+  const root = administrator(database)
+  await root.put('realms', { ...IN_A, owner: ALICE.id })
+  const state = await scene.pulled(ALICE)
+  scene.connect(ALICE, { identity: 'ready' }).ready(state)
+  const old = scene.connect(ALICE, { identity: 'old' })
+  scene.connect(ALICE, { identity: 'writer' }).ready(state)
+  scene.connect(BOB, { identity: 'bob' }).ready(await scene.pulled(BOB))
+  const ends = clock.now() + 1
+  scene.connect(ALICE, { identity: 'expired', ends }).ready(state)
+  clock.advance(MINUTE)
+  hub.tick()
+  await settled()
+  using follower = followHub(hub)
+  await settled()
+  expect(follower.take()).toEqual([
+    { kind: 'start', at: clock.now(), revision: state.revision },
+    ...['ready', 'old', 'writer', 'bob', 'expired'].map(
+      (device) =>
+        ({
+          kind: 'session',
+          at: clock.now(),
+          device,
+          uid: device === 'bob' ? BOB.id : ALICE.id,
+          origin: null,
+          state: 'there',
+        }) as const,
+    ),
+  ])
+
+  old.ready({ ...state, rev: '["x"]' })
+  await settled()
+  using answering = hub.answering('writer', ALICE.id)
+  clock.advance(MINUTE)
+  await as(database, ALICE).put('todoItems', { id: 'a', ...IN_A })
+  const { rev: serverRevision, ...rest } = await scene.pulled(ALICE)
+  answering.answered({ serverRevision, tables: new Set(['todoItems']), texts: '', ...rest })
+  await settled()
+
+  const [commit, ...heard] = follower.take()
+  expect(commit).toEqual({
+    kind: 'commit',
+    at: clock.now(),
+    revision: rest.revision,
+    tables: [{ table: 'todoItems', puts: 1, deletes: 0, keys: ['a'] }],
+    hasMore: false,
+    realms: ['rlmA'],
+    records: [],
+    writer: { uid: ALICE.id, email: null, client: null, device: null, door: null },
+  })
+  const outcomes = heard.map((event) => {
+    if (event.kind !== 'heard') throw new Error(event.kind)
+    expect(event).toMatchObject({ after: state.revision, revision: rest.revision })
+    expect(event.afterMs).toBeNumber()
+    return [event.device, event.outcome]
+  })
+  expect(Object.fromEntries(outcomes)).toEqual({
+    ready: 'sent',
+    old: 'behind',
+    writer: 'answered',
+    bob: 'not-a-member',
+    expired: 'token-expired',
+  })
+})
+
+test('a client that was told to pull and does so is heard of twice', async () => {
+  await using scene = await setupHub()
+  const { hub } = scene
+  const old = scene.connect(ALICE, { identity: 'old' })
+  using follower = followHub(hub)
+  await settled()
+  await administrator(scene.database).put('todoItems', { id: 'a', realmId: 'rlm-public' })
+  const { rev: serverRevision, ...rest } = await scene.pulled(ALICE)
+  old.ready({ ...rest, rev: '["x"]' })
+  await settled()
+  using answering = hub.answering('old', ALICE.id)
+  answering.answered({ serverRevision, tables: new Set(['todoItems']), texts: '', ...rest })
+  const outcomes = () =>
+    follower.take().flatMap((event) => (event.kind === 'heard' ? [event.outcome] : []))
+  await settled()
+  expect(outcomes()).toEqual(['told-to-pull', 'answered'])
+  answering.answered({ serverRevision, tables: new Set(['todoItems']), texts: '', ...rest })
+  await settled()
+  expect(outcomes()).toEqual([])
+})
+
+test('a unit is told with its deletions, and with the first of very many objects', async () => {
+  await using scene = await setupHub()
+  const root = administrator(scene.database)
+  const inPublic = { realmId: 'rlm-public' }
+  await root.put('todoItems', { id: 'gone', ...inPublic })
+  using follower = followHub(scene.hub)
+  await settled()
+  follower.take()
+  await root.remove('todoItems', 'gone')
+  await root.put('realms', { ...IN_A, owner: ALICE.id })
+  await root.put('todoItems', { id: 'moved', ...inPublic })
+  await settled()
+  follower.take()
+  await root.put('todoItems', { id: 'moved', ...IN_A })
+  const table = await scene.database.read((tx) => tx.tables.find('todoItems'))
+  await scene.database.write((tx) =>
+    tx.objects.put(
+      table!,
+      Array.from({ length: 50 }, (_, n) => fresh(`k${n}`)),
+      0,
+    ),
+  )
+  await settled()
+  const [moved, many] = commitsOf(follower.take())
+  expect(moved?.tables).toEqual([{ table: 'todoItems', puts: 1, deletes: 0, keys: ['moved'] }])
+  expect(moved?.realms.toSorted()).toEqual(['rlm-public', 'rlmA'])
+  expect(many).toMatchObject({ hasMore: true })
+  expect(many?.tables[0]?.keys).toHaveLength(20)
+})
+
+test('more commits than a person reads are counted, and told once a second', async () => {
+  await using scene = await setupHub()
+  const root = administrator(scene.database)
+  using follower = followHub(scene.hub)
+  await settled()
+  follower.take()
+  for (let n = 0; n < 210; n += 1) {
+    await root.put('todoItems', { id: `k${n}`, realmId: 'rlm-public' })
+  }
+  await settled()
+  expect(follower.take()).toHaveLength(200)
+  scene.hub.tick()
+  expect(follower.take()).toEqual([{ kind: 'missed', count: 10 }])
+  await root.put('todoItems', { id: 'a', realmId: 'rlm-public' })
+  await settled()
+  expect(follower.take()).toHaveLength(1)
+})
+
+test('sockets that open and close are told', async () => {
+  await using scene = await setupHub()
+  using follower = followHub(scene.hub)
+  await settled()
+  follower.take()
+  const { socket } = await scene.follow(ALICE)
+  socket.close()
+  await settled()
+  const states = follower
+    .take()
+    .map((event) => (event.kind === 'session' ? `${event.device} ${event.state}` : event.kind))
+  expect(states).toEqual(['one opened', 'one closed'])
+})
+
+test('a follower that has left hears nothing, and nobody reads for it', async () => {
+  await using scene = await setupHub()
+  const follower = followHub(scene.hub)
+  await settled()
+  follower.take()
+  follower[Symbol.dispose]()
+  const looks = scene.looks()
+  await administrator(scene.database).put('todoItems', { id: 'a', realmId: 'rlm-public' })
+  await settled()
+  expect(follower.take()).toEqual([])
+  expect(scene.looks()).toBe(looks)
+})
+
+test('a database has twenty followers at most, who hear of its end', async () => {
+  await using scene = await setupHub()
+  using stack = new DisposableStack()
+  const followers = Array.from({ length: 20 }, () => stack.use(followHub(scene.hub)))
+  expect(() => followHub(scene.hub)).toThrow('At most 20 can follow')
+  followers[0]?.[Symbol.dispose]()
+  followers.push(stack.use(followHub(scene.hub)))
+  scene.hub.end()
+  expect(followers.slice(1).map(({ isEnded }) => isEnded)).toEqual(
+    followers.slice(1).map(() => true),
+  )
+})
+
+/** Follows a hub; `take` gives the events since it was called before. */
+function followHub(hub: Hub) {
+  let events: LiveEvent[] = []
+  let isEnded = false
+  const following = hub.follow({
+    take: (event) => void events.push(event),
+    ended: () => (isEnded = true),
+  })
+  return {
+    get isEnded() {
+      return isEnded
+    },
+    take() {
+      const taken = events
+      events = []
+      return taken
+    },
+    [Symbol.dispose]: () => following[Symbol.dispose](),
+  }
+}
+
+function commitsOf(events: readonly LiveEvent[]) {
+  return events.flatMap((event) => (event.kind === 'commit' ? [event] : []))
+}
+
+test('the sockets that are open are listed with what their clients have', async () => {
+  await using scene = await setupHub()
+  const { state, socket } = await scene.follow(ALICE)
+  const muted = scene.connect(BOB, { identity: 'two', ends: scene.clock.now() })
+  scene.hub.tick()
+  await settled()
+  const listed = () =>
+    Array.from(scene.hub.sessions, (session) => ({
+      identity: session.client.identity,
+      subject: session.caller?.actor.subject,
+      ...session.describe(),
+    }))
+  expect(listed()).toEqual([
+    {
+      identity: 'one',
+      subject: ALICE.id,
+      phase: 'waiting',
+      revision: state.rev,
+      notifiedAt: 0,
+      isFull: false,
+    },
+    {
+      identity: 'two',
+      subject: BOB.id,
+      phase: 'muted',
+      revision: undefined,
+      notifiedAt: scene.clock.now(),
+      isFull: false,
+    },
+  ])
+  socket.close()
+  muted.close()
+  expect(listed()).toEqual([])
+})
