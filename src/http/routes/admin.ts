@@ -1,5 +1,5 @@
 import { STATUS } from '../../openapi/status'
-import { adminJson, adminRefusal, asEvents, assetAnswer } from '../admin/answers'
+import { adminAnswer, adminJson, adminRefusal, asEvents, assetAnswer } from '../admin/answers'
 import { createDownloads } from '../admin/downloads'
 import { sessionOf } from '../admin/halves'
 import { inputOfQuery, readInput } from '../admin/input'
@@ -23,7 +23,7 @@ export function createAdminGate(parts: AdminParts): AnswerAdmin {
 
   /** Any browser may load these; they hold nothing of the data. */
   const open: Readonly<Record<string, Route>> = {
-    'GET ': (visit) => showFile({ ...visit, name: 'index.html' }),
+    'GET ': showPage,
     'GET assets/': showFile,
   }
   /** Only the page itself may call these. */
@@ -59,6 +59,13 @@ export function createAdminGate(parts: AdminParts): AnswerAdmin {
     requireOwnPage(headers, origin, method !== 'GET')
     if (more.length === 0 && Object.hasOwn(own, key)) return await own[key]!(visit)
     throw nothingHere()
+  }
+
+  /** The addresses of its files are relative to it. */
+  async function showPage(visit: Visit): Promise<Response> {
+    const { call } = visit
+    if (call.path === '/admin') return await showFile({ ...visit, name: 'index.html' })
+    return adminAnswer(call, null, { status: 308, type: null, headers: { Location: '/admin' } })
   }
 
   async function showFile({ call, name }: Visit): Promise<Response> {
