@@ -31,7 +31,7 @@ function setup() {
     timers,
     begin: (rights = OWNER, life: number | null = null) => sessions.begin(rights, life, '::1'),
     /** A second passes. */
-    async tick() {
+    tick: async () => {
       clock.advance(1_000)
       for (const work of timers) work()
       await turns()

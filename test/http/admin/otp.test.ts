@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'bun:test'
+import type { Scope } from '../../../src/domain/value/scope'
+import { MINUTE } from '../../../src/domain/value/time'
+import { until } from '../../timing'
+import { type AdminServer, type Browser, eventsOf, keep, refusal, setupAdmin } from './setup'
+
+const ANN = 'ann@example.com'
+const NOBODY = 'nobody@example.com'
+const SCOPES: readonly Scope[] = ['ACCESS_DB', 'MANAGE_DB', 'GLOBAL_READ']
+
+/** A server with a database whose client belongs to Ann. */
+async function setup(scopes = SCOPES) {
+  const server = await setupAdmin()
+  const client = await server.commands.run('client.create', {
+    database: 'main',
+    scopes,
+    email: ANN,
+  })
+  return { ...server, ann: client.clientId }
+}
+
+function askCode(browser: Browser, email: string, database = 'main'): Promise<Response> {
+  return browser.send('POST', '/otp', { body: { database, email } })
+}
+
+/** The newest code that was mailed to this address. */
+async function codeOf({ lines }: AdminServer, email: string): Promise<string> {
+  const newest = () =>
+    lines.findLast((line) => line.includes('"logger":"mail"') && line.includes(email))
+  await until(() => newest() !== undefined)
+  const { variables } = JSON.parse(newest()!) as { variables: { otp: string } }
+  return variables.otp
+}
+
+async function redeem(browser: Browser, email: string, otp: string, database = 'main') {
+  const body = { database, email, otp }
+  return await keep(browser, await browser.send('POST', '/session', { body }))
+}
+
+async function logIn(server: AdminServer, browser = server.browser()): Promise<Browser> {
+  await askCode(browser, ANN)
+  const answer = await redeem(browser, ANN, await codeOf(server, ANN))
+  if (!answer.ok) throw new Error(`No login: ${answer.status} ${await answer.text()}`)
+  return browser
+}
+
+describe('a login by mail', () => {
+  test('has the scopes of the client in its database, and never those of the operator', async () => {
+    await using server = await setup()
+    await server.commands.run('db.create', { name: 'other' })
+    const browser = await logIn(server)
+    const session = await (await browser.send('GET', '/session')).json()
+    expect(session).toMatchObject({
+      role: 'client',
+      scopes: SCOPES,
+      databases: ['main'],
+      email: ANN,
+    })
+    expect(await browser.result('origin.list', { database: 'main' })).toEqual([])
+    for (const [operation, input, reason] of [
+      ['origin.list', { database: 'other' }, 'database'],
+      ['db.list', {}, 'operator'],
+      ['session.list', {}, 'operator'],
+      ['session.link', {}, 'operator'],
+      ['audit.list', { database: 'main' }, 'operator'],
+      ['backup', { database: 'main' }, 'operator'],
+      ['table.clear', { database: 'main', table: 'x', confirm: 'x' }, 'scope GLOBAL_WRITE'],
+      ['db.delete', { database: 'main', confirm: 'main' }, 'scope DELETE_DB'],
+    ] as const) {
+      const [event] = await browser.run(operation, input)
+      const error = { status: 403, code: 'NOT_AUTHORIZED', reason }
+      expect([operation, event]).toEqual([operation, { error: expect.objectContaining(error) }])
+    }
+  })
+
+  test('is not the operator with a client that has all scopes', async () => {
+    await using server = await setup([
+      'ACCESS_DB',
+      'IMPERSONATE',
+      'MANAGE_DB',
+      'GLOBAL_READ',
+      'GLOBAL_WRITE',
+      'DELETE_DB',
+    ])
+    const browser = await logIn(server)
+    expect(await (await browser.send('GET', '/session')).json()).toMatchObject({ role: 'client' })
+    const [event] = await browser.run('db.list')
+    expect(event).toMatchObject({ error: { code: 'NOT_AUTHORIZED' } })
+  })
+
+  test('is answered the same for unknown addresses and databases', async () => {
+    await using server = await setup()
+    const browser = server.browser()
+    const shown = async (answer: Response) => {
+      const headers = [...answer.headers].filter(
+        ([name]) => !['date', 'x-request-id'].includes(name),
+      )
+      return { status: answer.status, headers, text: await answer.text() }
+    }
+    const known = await shown(await askCode(browser, ANN))
+    expect(known.status).toBe(204)
+    expect(await shown(await askCode(browser, NOBODY))).toEqual(known)
+    expect(await shown(await askCode(browser, ANN, 'none'))).toEqual(known)
+    expect(await shown(await askCode(browser, ANN, '../main'))).toEqual(known)
+    await codeOf(server, NOBODY)
+    const wrong = async (email: string) => await refusal(await redeem(browser, email, 'WRONGONE'))
+    expect(await wrong(NOBODY)).toEqual(await wrong(ANN))
+  })
+
+  test('lets nobody in whose address owns no client, with the right code either', async () => {
+    await using server = await setup()
+    const browser = server.browser()
+    await askCode(browser, NOBODY)
+    const answer = await redeem(browser, NOBODY, await codeOf(server, NOBODY))
+    expect(await refusal(answer)).toEqual([403, 'NOT_AUTHORIZED'])
+    expect(browser.cookie).toBeUndefined()
+  })
+
+  test('takes a code once, and not in another database or for another address', async () => {
+    await using server = await setup()
+    await server.commands.run('db.create', { name: 'other' })
+    const browser = server.browser()
+    await askCode(browser, ANN)
+    const otp = await codeOf(server, ANN)
+    expect((await redeem(browser, ANN, otp, 'other')).status).not.toBe(200)
+    expect((await redeem(browser, NOBODY, otp)).status).not.toBe(200)
+    expect((await redeem(browser, ANN, otp)).status).toBe(200)
+    expect((await redeem(server.browser(), ANN, otp)).status).toBe(403)
+  })
+
+  test('takes a code for ten minutes', async () => {
+    await using server = await setup()
+    const browser = server.browser()
+    await askCode(browser, ANN)
+    const otp = await codeOf(server, ANN)
+    server.clock.advance(10 * MINUTE)
+    expect(await refusal(await redeem(browser, ANN, otp))).toEqual([403, 'OTP_EXPIRED'])
+  })
+
+  test('takes no code that was mailed for another purpose', async () => {
+    await using server = await setup()
+    const browser = server.browser()
+    await fetch(`${server.main}/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ grant_type: 'otp-email', email: ANN, scopes: ['ACCESS_DB'] }),
+    })
+    const answer = await redeem(browser, ANN, await codeOf(server, ANN))
+    expect(answer.status).not.toBe(200)
+    expect(browser.cookie).toBeUndefined()
+  })
+
+  test('ends at the next request when the client is gone', async () => {
+    await using server = await setup()
+    const browser = await logIn(server)
+    await server.commands.run('client.revoke', { database: 'main', id: server.ann })
+    const answer = await browser.send('POST', '/api/origin.list', { body: { database: 'main' } })
+    expect(await refusal(answer)).toEqual([401, 'SESSION_ENDED'])
+  })
+
+  test('ends with its database', async () => {
+    await using server = await setup()
+    const browser = await logIn(server)
+    await server.commands.run('db.delete', { database: 'main', hard: true })
+    expect(await refusal(await browser.send('GET', '/session'))).toEqual([401, 'SESSION_ENDED'])
+  })
+
+  test('ends an answer that goes on within a second when the client is gone', async () => {
+    await using server = await setup(['ACCESS_DB', 'MANAGE_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'])
+    const browser = await logIn(server)
+    const input = encodeURIComponent(JSON.stringify(ENDLESS))
+    const answer = await browser.send('POST', `/upload/import?input=${input}`, {
+      body: new ReadableStream({ start: (sender) => sender.enqueue(Buffer.from('{')) }),
+    })
+    expect(answer.status).toBe(200)
+    await server.commands.run('client.revoke', { database: 'main', id: server.ann })
+    const events = await eventsOf(answer)
+    expect(events.at(-1)).toMatchObject({ error: { status: 401, code: 'SESSION_ENDED' } })
+  })
+
+  test('is limited in mails and in wrong codes, which lock out no right one', async () => {
+    await using server = await setup()
+    const browser = server.browser()
+    await askCode(browser, ANN)
+    const statuses = new Set<number>()
+    for (let tries = 0; tries < 70; tries += 1) {
+      statuses.add((await browser.send('POST', '/session', { body: { code: 'wrong' } })).status)
+    }
+    expect([...statuses]).toEqual([403, 429])
+    const { url } = await server.commands.run('session.link', {})
+    expect((await browser.post(url.split('#')[1]!)).status).toBe(200)
+    const asked = new Set<number>()
+    for (let asks = 0; asks < 70; asks += 1) asked.add((await askCode(browser, ANN, 'none')).status)
+    expect([...asked]).toEqual([204, 429])
+  })
+
+  test('needs small bodies', async () => {
+    await using server = await setup()
+    const body = { database: 'main', email: 'x'.repeat(5_000) }
+    for (const path of ['/otp', '/session']) {
+      const answer = await server.browser().send('POST', path, { body })
+      expect(await refusal(answer)).toEqual([413, 'PAYLOAD_TOO_LARGE'])
+    }
+  })
+})
+
+const ENDLESS = {
+  database: 'main',
+  table: null,
+  realm: null,
+  atomic: false,
+  dryRun: false,
+  size: null,
+  name: null,
+}
