@@ -194,8 +194,8 @@ describe('a secret', () => {
   })
 })
 
-describe('what is destroyed', () => {
-  test('must be named', async () => {
+describe('a destruction', () => {
+  test('must name its object', async () => {
     await using server = await setupAdmin()
     await server.commands.run('db.create', { name: 'other' })
     const browser = await server.logIn()
@@ -210,7 +210,7 @@ describe('what is destroyed', () => {
     expect(await server.commands.run('db.list', {})).toHaveLength(1)
   })
 
-  test('is named by the last field that has a value', async () => {
+  test('names it by the last field that has a value', async () => {
     await using server = await setupAdmin()
     const browser = await server.logIn()
     const { clientId } = (await browser.result('client.create', {
@@ -231,7 +231,7 @@ describe('what is destroyed', () => {
     expect(confirms('client.list')).toEqual([])
   })
 
-  test('need not be named to ask what would be', async () => {
+  test('needs no name to ask for its extent', async () => {
     await using server = await setupAdmin()
     const browser = await server.logIn()
     expect(await browser.result('blob.gc', { database: 'main', dryRun: true })).toMatchObject({})
