@@ -7,6 +7,6 @@ export interface Migration {
 
 /**
  * In the order they run. Until 0.1.0 is released `0001` is edited in place; from then on a released
- * file is never edited (`test/sqlite/released.test.ts` holds the hashes).
+ * file is never edited (`test/released` holds the hashes).
  */
 export const migrations: readonly Migration[] = [{ name: '0001_init', sql: init }]

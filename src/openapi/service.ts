@@ -1,3 +1,4 @@
+import { version } from '../../package.json'
 import { ERROR_CODES } from './refusals'
 import { json, type Operation, type Operations, type Schema, schemaRef } from './specification'
 
@@ -118,7 +119,7 @@ export const SERVICE_OPERATIONS: Operations = {
         content: {
           ...json(schemaRef('Service'), 'The server', {
             name: 'satchel',
-            version: '0.1.0',
+            version,
             documentation: '/openapi',
           }),
           ...PAGE.content,

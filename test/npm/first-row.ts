@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import { version as current } from '../../package.json'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { CHROMIUM } from '../browser/chromium'
 import { pageOf, servePage, withOwnFiles } from '../browser/guide-page'
@@ -12,7 +13,7 @@ import { temporaryFolder } from '../setup'
  * in two browsers, until an item from one is in the other. Prints how long each part took.
  */
 
-const PACKAGE = join(import.meta.dir, '..', '..', 'dist', 'npm', 'satchel-0.1.0.tgz')
+const PACKAGE = join(import.meta.dir, '..', '..', 'dist', 'npm', `satchel-${current}.tgz`)
 
 async function main(): Promise<void> {
   using folder = temporaryFolder()

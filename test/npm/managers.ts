@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, delimiter, join } from 'node:path'
 import process from 'node:process'
+import { version as current } from '../../package.json'
 import { temporaryFolder } from '../setup'
 
 /**
@@ -11,9 +12,9 @@ import { temporaryFolder } from '../setup'
  */
 
 const NODES = ['18', '20', '22', '24'] as const
-const PACKAGE = join(import.meta.dir, '..', '..', 'dist', 'npm', 'satchel-0.1.0.tgz')
+const PACKAGE = join(import.meta.dir, '..', '..', 'dist', 'npm', `satchel-${current}.tgz`)
 /** As in the guide: the checkout is beside the application. */
-const GIVEN = '../satchel/dist/npm/satchel-0.1.0.tgz'
+const GIVEN = `../satchel/dist/npm/satchel-${current}.tgz`
 const OTHER = 'ms@2.1.3'
 
 interface Manager {
@@ -113,7 +114,7 @@ await other.stop()
 const isOne = refused instanceof ApiError && required.ApiError === ApiError
 console.log([title, isOne, require('satchel/package.json').version].join(' '))
 `
-const PRINTED = 'Milk true 0.1.0'
+const PRINTED = `Milk true ${current}`
 
 interface Row {
   readonly label: string
@@ -241,7 +242,7 @@ async function tryManager(
     const printed = await run(cwd, env, ...way, ...manager.node, 'check.mjs')
     if (!printed.output.includes(PRINTED)) return `${step}: ${printed.output.slice(-1500)}`
     const version = await manage(cwd, [...manager.run, '--version'])
-    return version.output.includes('0.1.0') ? undefined : `${step}: ${version.output.slice(-1500)}`
+    return version.output.includes(current) ? undefined : `${step}: ${version.output.slice(-1500)}`
   }
 
   async function walk(cwd: string, checked: string, steps: readonly Step[]) {

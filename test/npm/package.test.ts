@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { version as current } from '../../package.json'
 import {
   copyFileSync,
   cpSync,
@@ -47,7 +48,7 @@ const project = temporaryFolder()
 /** As in the guide, the checkout of Satchel is beside it. */
 const path = join(project.path, 'application')
 
-const PACKAGE = join(PACKAGES, 'satchel-0.1.0.tgz')
+const PACKAGE = join(PACKAGES, `satchel-${current}.tgz`)
 /** The package depends on no other: none is asked for from a registry. */
 const QUIET = ['--offline', '--no-audit', '--no-fund']
 
@@ -90,7 +91,7 @@ test('npm installs the package in a workspace, from the lock file and beside ano
   ]) {
     await run(root, 'npm', ...args, ...QUIET)
     const version = await run(app, 'npx', '--no-install', 'satchel', '--version')
-    expect(version).toStartWith('0.1.0\n')
+    expect(version).toStartWith(`${current}\n`)
   }
 }, 180_000)
 
@@ -289,7 +290,7 @@ test('the module is required as well as imported, and is one', async () => {
     }
     main()`
   writeFileSync(join(path, 'required.cjs'), code)
-  expect(JSON.parse(await run(path, 'node', 'required.cjs'))).toEqual(['0.1.0', true, true])
+  expect(JSON.parse(await run(path, 'node', 'required.cjs'))).toEqual([current, true, true])
 })
 
 test('a program uses the backend of satchel test exec, and leaves it running', async () => {
@@ -370,7 +371,7 @@ test('a process that is killed leaves no files behind', async () => {
 const LAUNCHER = ['node', 'node_modules/satchel/launcher.js']
 
 test('the command runs the executable, and ends with it or with its own parent', async () => {
-  expect(await run(path, 'npx', '--no-install', 'satchel', '--version')).toStartWith('0.1.0\n')
+  expect(await run(path, 'npx', '--no-install', 'satchel', '--version')).toStartWith(`${current}\n`)
   for (const way of ['node node_modules/satchel/launcher.js', 'npx --no-install satchel']) {
     const command = `${way} serve --memory --test --port 0 --json & wait`
     const shell = Bun.spawn(['sh', '-c', command], { cwd: path, stdout: 'pipe', stderr: 'ignore' })

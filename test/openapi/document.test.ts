@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { version } from '../../package.json'
 import { SCOPES } from '../../src/domain/value/scope'
 import { STATUS } from '../../src/openapi/status'
 import { fill, setupDocument } from './setup'
@@ -13,7 +14,7 @@ describe('GET /openapi/json', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     expect(headers.get('x-request-id')).not.toBeNull()
     expect(server.document.openapi).toMatch(/^3\.1\.\d+$/)
-    expect(server.document.info).toMatchObject({ title: 'Satchel', version: '0.1.0' })
+    expect(server.document.info).toMatchObject({ title: 'Satchel', version })
   })
 
   test('describes the routes of spec.md §4 and the service, and nothing else', async () => {

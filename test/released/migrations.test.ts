@@ -4,15 +4,7 @@ import { type Migration, migrations } from '../../migrations/sqlite/index'
 import { openConnection } from '../../src/sqlite/connection'
 import { migrate } from '../../src/sqlite/prepare'
 import { temporaryFolder } from '../setup'
-
-/** A version that people have data of: the SHA-256 of each of its migrations, in order. */
-interface Release {
-  readonly version: string
-  readonly hashes: readonly string[]
-}
-
-/** Each release adds an entry and never edits one. */
-const RELEASED: readonly Release[] = []
+import { hashOf, type Release, RELEASED } from './releases'
 
 const FIRST: Migration = { name: '0001_first', sql: 'CREATE TABLE a (id INTEGER) STRICT;' }
 const SECOND: Migration = { name: '0002_second', sql: 'ALTER TABLE a ADD COLUMN more TEXT;' }
@@ -70,8 +62,4 @@ function schemaOf(...lists: readonly (readonly Migration[])[]): unknown[] {
   } finally {
     connection.close()
   }
-}
-
-function hashOf(migration: Migration | undefined): string {
-  return new Bun.CryptoHasher('sha256').update(migration?.sql ?? '').digest('hex')
 }
