@@ -25,6 +25,7 @@ import { addRestoreCommand } from './restore'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve-command'
 import { addExplainCommand, addTestCommands } from './test'
+import { addHealthCommand } from './health'
 import { addStatusCommand } from './status'
 import { oneLine } from './table'
 import { systemSentence } from '../net/system-error'
@@ -46,6 +47,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   restore: addRestoreCommand,
   job: addJobCommands,
   status: addStatusCommand,
+  health: addHealthCommand,
   doctor: addDoctorCommand,
   verify: addVerifyCommand,
   admin: addAdminCommands,

@@ -23,11 +23,11 @@ export interface Machine extends AsyncDisposable {
 }
 
 export async function bootMachine(): Promise<Machine> {
-  await makeImage()
+  const image = await makeImage()
   await using undo = new AsyncDisposableStack()
   const root = await mkdtemp(join(FOLDER, 'machine-'))
   undo.defer(() => rm(root, { recursive: true, force: true }))
-  await output(['tar', '--extract', '--exclude=./dev/*', '--file', IMAGE, '--directory', root])
+  await output(['tar', '--extract', '--exclude=./dev/*', '--file', image, '--directory', root])
   const options = ['--quiet', '--private-network', '--register=no', '--keep-unit']
   const nspawn = Bun.spawn(['systemd-nspawn', ...options, '--directory', root, '--boot'], {
     stdio: ['ignore', 'ignore', 'ignore'],
@@ -58,17 +58,19 @@ export async function bootMachine(): Promise<Machine> {
   }
 }
 
-/** Not remembered: before systemd there is another child for a moment. */
-async function childOf(pid: number): Promise<string> {
+/** The first process within. Not remembered: before it there is another child for a moment. */
+export async function childOf(pid: number): Promise<string> {
   const children = await Bun.file(`/proc/${pid}/task/${pid}/children`).text()
   return children.trim().split(' ')[0] ?? ''
 }
 
-async function makeImage(): Promise<void> {
-  if (existsSync(IMAGE)) return
+/** The path of an archive with the file system of a Debian. */
+export async function makeImage(): Promise<string> {
+  if (existsSync(IMAGE)) return IMAGE
   await mkdir(FOLDER, { recursive: true })
   const draft = `${IMAGE}.draft.tar`
   const packages = '--include=systemd,systemd-sysv,ca-certificates'
   await output(['mmdebstrap', '--variant=minbase', packages, 'bookworm', draft])
   await rename(draft, IMAGE)
+  return IMAGE
 }
