@@ -30,7 +30,7 @@ export async function bundle(): Promise<readonly AdminFile[]> {
     minify: true,
     sourcemap: 'none',
     define: { 'process.env.NODE_ENV': '"production"' },
-    naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]' },
+    naming: { entry: '[name]-[hash].[ext]', chunk: 'part-[hash].[ext]' },
   })
   const built = await Promise.all(
     outputs.map(async (output) => ({

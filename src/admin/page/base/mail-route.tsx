@@ -1,0 +1,52 @@
+import { useState } from 'preact/hooks'
+import { Failure } from '../parts/failure'
+import { useOperation } from '../server/operation'
+import { useTask } from '../server/task'
+import { isReadOnly, may } from '../server/session'
+import { database } from '../shell/route'
+import { Tree } from '../value/tree'
+
+/** How mails are sent, and a mail to try it. */
+export function MailRoute() {
+  const input = { database: database.value }
+  const { value, error } = useOperation<Readonly<Record<string, unknown>> | null>(
+    'mail.show',
+    input,
+  )
+  const test = useTask<unknown>()
+  const [to, setTo] = useState('')
+  return (
+    <section class="part box">
+      <h2>Sending mails</h2>
+      <Failure error={error} />
+      {value === null && (
+        <p class="soft small">
+          No mail server is set: in development, mails are shown on the page Mail and in the
+          terminal.
+        </p>
+      )}
+      {value !== undefined && value !== null && <Tree entries={Object.entries(value)} />}
+      {may('mail.test') && !isReadOnly.value && (
+        <form
+          class="joined"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void test.run('mail.test', { ...input, to: to.trim(), kind: 'otp' })
+          }}
+        >
+          <input
+            required
+            type="email"
+            aria-label="Address"
+            placeholder="you@example.com"
+            value={to}
+            onInput={({ currentTarget }) => setTo(currentTarget.value)}
+          />
+          <button disabled={test.isBusy}>Send a test mail</button>
+        </form>
+      )}
+      <Failure error={test.error} />
+      {test.result !== undefined && <p class="good-text">It was sent.</p>}
+    </section>
+  )
+}

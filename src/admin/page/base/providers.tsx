@@ -1,0 +1,84 @@
+import { Failure } from '../parts/failure'
+import { Icon } from '../parts/icon'
+import { Text } from '../parts/text'
+import { useOperation } from '../server/operation'
+import { useTask } from '../server/task'
+import { isReadOnly, may } from '../server/session'
+import { askToDestroy } from '../shell/destroy'
+import { database } from '../shell/route'
+
+interface Provider {
+  readonly name: string
+  readonly type: string
+  readonly displayName?: string | null
+  readonly clientId: string
+  readonly callbackUrl: string | null
+}
+
+/** The login providers of the database. */
+export function Providers() {
+  const input = { database: database.value }
+  const { value, error, reload } = useOperation<readonly Provider[]>('provider.list', input)
+  return (
+    <section class="part box">
+      <h2>Login providers</h2>
+      <Failure error={error} />
+      <ul class="rows">
+        {value?.map((provider) => (
+          <ProviderRow key={provider.name} provider={provider} onChange={reload} />
+        ))}
+        {value?.length === 0 && (
+          <li class="soft">
+            None: people log in with a code by mail. <code>satchel provider add</code> adds Google,
+            Microsoft, GitHub, Apple or another one.
+          </li>
+        )}
+      </ul>
+    </section>
+  )
+}
+
+function ProviderRow({ provider, onChange }: { provider: Provider; onChange: () => void }) {
+  const { name, type, displayName, callbackUrl } = provider
+  const test = useTask<unknown>()
+  const input = { database: database.value, name }
+  return (
+    <li>
+      <span class="list-main">
+        <Text text={displayName ?? name} />
+        <span class="soft small clip">
+          {type} <Text text={callbackUrl ?? 'no public address'} />
+        </span>
+      </span>
+      {test.result !== undefined && <span class="badge good">answers</span>}
+      {may('provider.test') && (
+        <button
+          class="small-button"
+          disabled={test.isBusy}
+          onClick={() => void test.run('provider.test', input)}
+        >
+          Try
+        </button>
+      )}
+      {may('provider.remove') && !isReadOnly.value && (
+        <button
+          class="plain"
+          aria-label={`Remove ${name}`}
+          onClick={() =>
+            askToDestroy({
+              title: 'Remove the login provider',
+              name,
+              operation: 'provider.remove',
+              input,
+              isTyped: false,
+              onDone: onChange,
+            })
+          }
+        >
+          <Icon name="trash" />
+        </button>
+      )}
+      <Failure error={test.error} />
+    </li>
+  )
+}

@@ -1,0 +1,51 @@
+import { useState } from 'preact/hooks'
+import { Failure } from '../parts/failure'
+import { ProgressBar } from '../parts/progress-bar'
+import { useTask } from '../server/task'
+
+/** Makes a new database of a backup. */
+export function Restore({ onDone }: { onDone: () => void }) {
+  const [file, setFile] = useState<File | null>(null)
+  const [name, setName] = useState('')
+  const task = useTask<{ name: string }>()
+  const restore = async () => {
+    if (file === null) return
+    const input = { name: name.trim(), revokeLogins: false }
+    await task.run('backup.restore', input, { upload: file })
+    onDone()
+  }
+  return (
+    <section class="part">
+      <h2>Restore as another database</h2>
+      <form
+        class="pair"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void restore()
+        }}
+      >
+        <input
+          required
+          type="file"
+          aria-label="Backup of one database"
+          onChange={({ currentTarget }) => setFile(currentTarget.files?.[0] ?? null)}
+        />
+        <div class="joined">
+          <input
+            required
+            aria-label="Name of the new database"
+            placeholder="Its new name"
+            value={name}
+            onInput={({ currentTarget }) => setName(currentTarget.value)}
+          />
+          <button disabled={task.isBusy}>Restore</button>
+        </div>
+      </form>
+      {task.isBusy && <ProgressBar progress={task.progress} label="Restoring" />}
+      <Failure error={task.error} />
+      {task.result !== undefined && (
+        <p class="good-text">The database {task.result.name} is there.</p>
+      )}
+    </section>
+  )
+}

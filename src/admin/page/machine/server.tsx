@@ -1,0 +1,50 @@
+import { useState } from 'preact/hooks'
+import { PageHead } from '../parts/page-head'
+import { Segments } from '../parts/segments'
+import { may } from '../server/session'
+import { goTo, place } from '../shell/route'
+import { Audit } from './audit'
+import { Databases } from './databases'
+import { Log } from './log'
+import { Sessions } from './sessions'
+import { Settings } from './settings'
+import { Status } from './status'
+
+const VIEWS = [
+  ['state', 'State', 'status'],
+  ['databases', 'Databases', 'db.list'],
+  ['settings', 'Settings', 'doctor'],
+  ['log', 'Log', 'log.follow'],
+  ['audit', 'Audit', 'audit.list'],
+  ['logins', 'Logins', 'session.list'],
+] as const
+
+type View = (typeof VIEWS)[number][0]
+
+/** The server of all databases: for the owner of the data folder. */
+export function Server() {
+  const views = VIEWS.filter(([, , needs]) => may(needs))
+  const [named] = place.value.rest
+  const view = views.find(([name]) => name === named)?.[0] ?? views[0]?.[0] ?? 'state'
+  const [about, setAbout] = useState('')
+  return (
+    <div class="fill">
+      <PageHead title="Server" about={about}>
+        <Segments
+          label="View"
+          choices={views.map(([name, title]) => [name, title] as const)}
+          chosen={view}
+          onChoose={(name: View) => goTo('server', name)}
+        />
+      </PageHead>
+      <div class="scrolled">
+        {view === 'state' && <Status onVersion={setAbout} />}
+        {view === 'databases' && <Databases />}
+        {view === 'settings' && <Settings />}
+        {view === 'log' && <Log />}
+        {view === 'audit' && <Audit />}
+        {view === 'logins' && <Sessions />}
+      </div>
+    </div>
+  )
+}
