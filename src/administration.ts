@@ -1,13 +1,15 @@
-import { createAdminSessions } from './auth/admin/sessions'
+import { type AdminSession, createAdminSessions } from './auth/admin/sessions'
 import type { Clock } from './clock'
 import type { Config } from './config/config'
 import { isClientExpired } from './domain/database/client'
 import { SatchelError } from './domain/value/error'
+import { randomToken } from './domain/value/id'
 import { isLoopbackHost } from './domain/value/web-address'
 import type { DataFolder } from './host/data-folder'
 import type { AdminAccess } from './host/serving'
 import type { AdminParts } from './http/admin/parts'
 import type { AnswerAdmin } from './http/routes/admin'
+import { serverLog } from './log/log'
 import { parseNetworks } from './net/networks'
 
 /** The page for administrators of a server (admin.md). */
@@ -34,6 +36,7 @@ export function createAdministration(
   const sessions = createAdminSessions({
     clock,
     every,
+    began: (session) => recordLogin(folder, session),
     findScopes: (database, client) => findScopes(folder, database, client),
   })
   const networks = config.adminNetworks ?? parseNetworks(LOOPBACK)!
@@ -90,6 +93,26 @@ async function findScopes({ hosts }: DataFolder, database: string, id: string) {
   } catch (error) {
     if (error instanceof SatchelError && error.code === 'UNKNOWN_DATABASE') return undefined
     throw error
+  }
+}
+
+/** A login leaves a line as operations do. On a full disk there is none: the page may be the way to make room. */
+function recordLogin({ audit, clock }: DataFolder, { id, client, address }: AdminSession): void {
+  try {
+    audit.put({
+      id: randomToken(12),
+      at: clock.now(),
+      operation: 'session.begin',
+      result: 'done',
+      door: 'page',
+      uid: null,
+      client: client?.id ?? null,
+      user: null,
+      address,
+      session: id,
+    })
+  } catch (error) {
+    serverLog.error('A login to the page for administrators was not recorded', { error })
   }
 }
 

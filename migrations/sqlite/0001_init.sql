@@ -466,7 +466,9 @@ CREATE TABLE audit (
   uid INTEGER,
   client TEXT,
   user TEXT,
-  address TEXT
+  address TEXT,
+  -- Of the page for administrators.
+  session TEXT
 ) STRICT;
 
 CREATE INDEX audit_by_time ON audit (at);

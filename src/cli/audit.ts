@@ -55,7 +55,15 @@ async function listAll(session: Session, db: string | undefined, since: number |
 }
 
 /** `user alice by client q2v…`, `uid 1000`. */
-function actorOf({ door, uid, client, user }: Pick<Line, 'door' | 'uid' | 'client' | 'user'>) {
+function actorOf({
+  door,
+  uid,
+  client,
+  user,
+  session,
+}: Pick<Line, 'door' | 'uid' | 'client' | 'user' | 'session'>) {
+  if (door === 'page')
+    return [client && `client ${client}`, `login ${session}`].filter(Boolean).join(', ')
   if (door !== 'rest') return door === 'job' ? 'the server' : `uid ${uid ?? 'unknown'}`
   return [user, client === null ? null : `client ${client}`]
     .filter((name) => name !== null)

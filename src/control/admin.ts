@@ -182,7 +182,14 @@ function namesOf(fields: Fields): readonly string[] {
 
 function callerOf(session: LiveSession, address: string): Caller {
   const isOperator = roleOf(session) === 'operator'
-  return { actor: actorOf(session), isOperator, door: 'page', uid: null, address }
+  return {
+    actor: actorOf(session),
+    isOperator,
+    door: 'page',
+    uid: null,
+    address,
+    session: session.id,
+  }
 }
 
 /** A client acts as by a token of its own, which ends with it in the unit that serves the data. */

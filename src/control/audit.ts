@@ -24,16 +24,19 @@ export const auditOperations = {
       const lines = await listFrom(database)
       const last = lines.length === PAGE ? lines.at(-1) : undefined
       return {
-        lines: lines.map(({ at, operation, result, door, uid, client, user, address }) => ({
-          at,
-          operation,
-          result,
-          door,
-          uid,
-          client,
-          user,
-          address,
-        })),
+        lines: lines.map(
+          ({ at, operation, result, door, uid, client, user, address, session }) => ({
+            at,
+            operation,
+            result,
+            door,
+            uid,
+            client,
+            user,
+            address,
+            session,
+          }),
+        ),
         next: last === undefined ? null : { since: last.at, after: last.seq },
       }
 

@@ -13,11 +13,13 @@ export interface Caller {
   readonly uid: number | null
   /** The IP address. */
   readonly address: string | null
+  /** The login to the page for administrators. */
+  readonly session: string | null
 }
 
 /** A command of this user of the operating system: its right is the data folder. */
 export function operator(uid: number | null): Caller {
-  return { actor: SERVER, isOperator: true, door: 'command', uid, address: null }
+  return { actor: SERVER, isOperator: true, door: 'command', uid, address: null, session: null }
 }
 
 /** The user of the operating system that runs this process. */

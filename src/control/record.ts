@@ -68,11 +68,11 @@ export async function recordInServer<Output>(
 }
 
 function lineOf({ folder, operation, caller }: Change): Omit<AuditLine, 'result'> {
-  const { actor, door, uid, address } = caller
+  const { actor, door, uid, address, session } = caller
   const client = actor.credential?.facts.clientId ?? null
   const user = actor.subject === client ? null : actor.subject
   const id = randomBytes(12).toString('base64url')
-  return { id, at: folder.clock.now(), operation, door, uid, client, user, address }
+  return { id, at: folder.clock.now(), operation, door, uid, client, user, address, session }
 }
 
 async function recordFailure(change: Change, name: string, line: AuditLine): Promise<void> {

@@ -75,7 +75,14 @@ function toRest(
         givenBy(method, rest, request),
         rest.body === undefined ? refuse : refuseBody,
       )
-      const caller = { actor, isOperator: false, door: 'rest', uid: null, address } as const
+      const caller = {
+        actor,
+        isOperator: false,
+        door: 'rest',
+        uid: null,
+        address,
+        session: null,
+      } as const
       const output = await perform(folder, operation, values, {}, caller)
       return rest.show === undefined ? output : rest.show(output)
     },

@@ -13,23 +13,24 @@ export const CREATE_AUDIT = `CREATE TABLE IF NOT EXISTS audit (
   uid INTEGER,
   client TEXT,
   user TEXT,
-  address TEXT
+  address TEXT,
+  session TEXT
 ) STRICT`
 
 /** Parameters: the time and the number of the place, the most lines. */
 export const LIST_AUDIT =
-  'SELECT seq, id, at, operation, result, door, uid, client, user, address FROM audit WHERE (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?'
+  'SELECT seq, id, at, operation, result, door, uid, client, user, address, session FROM audit WHERE (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?'
 
 /** Parameters: `auditValues`. */
 export const PUT_AUDIT =
-  'INSERT INTO audit (id, at, operation, result, door, uid, client, user, address) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET result = excluded.result'
+  'INSERT INTO audit (id, at, operation, result, door, uid, client, user, address, session) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET result = excluded.result'
 
 /** Parameters: the id in the place of the user, the user. */
 export const RENAME_AUDIT = 'UPDATE audit SET user = ?, address = NULL WHERE user = ?'
 
 export function auditValues(line: AuditLine): SQLQueryBindings[] {
-  const { id, at, operation, result, door, uid, client, user, address } = line
-  return [id, at, operation, result, door, uid, client, user, address]
+  const { id, at, operation, result, door, uid, client, user, address, session } = line
+  return [id, at, operation, result, door, uid, client, user, address, session]
 }
 
 export function auditReader({ connection }: TxContext): AuditReader {

@@ -364,6 +364,7 @@ export const audit = sqliteTable('audit', {
   client: text(),
   user: text(),
   address: text(),
+  session: text(),
 })
 
 /** Made by `prepare.ts`, before the first migration. */

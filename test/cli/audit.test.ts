@@ -28,6 +28,7 @@ describe('satchel audit', () => {
           client: server.client.clientId,
           user: 'alice',
           address: '127.0.0.1',
+          session: null,
         },
         ...[null, 'other'].map((database) => ({
           at: '2030-01-01T12:00:01.000Z',
@@ -39,6 +40,7 @@ describe('satchel audit', () => {
           client: null,
           user: null,
           address: null,
+          session: null,
         })),
       ],
     })

@@ -72,6 +72,7 @@ export function auditLine(id: string, line: Partial<AuditLine> = {}): AuditLine 
     client: null,
     user: null,
     address: null,
+    session: null,
     ...line,
   }
 }

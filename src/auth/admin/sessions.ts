@@ -81,6 +81,8 @@ export interface SessionParts {
   readonly clock: Clock
   /** The scopes of a client of a database; undefined when it is gone or has expired. */
   readonly findScopes: (database: string, client: string) => Promise<readonly Scope[] | undefined>
+  /** Called when a session has begun. Must not throw. */
+  readonly began?: (session: AdminSession) => void
   /** Calls `work` again and again until it is disposed. */
   readonly every: (ms: number, work: () => void) => Disposable
 }
@@ -111,6 +113,7 @@ interface Following {
 export function createAdminSessions({
   clock: machine,
   findScopes,
+  began,
   every,
 }: SessionParts): AdminSessions {
   // Sessions that have ended stay so when the clock of the machine is set back.
@@ -142,6 +145,7 @@ export function createAdminSessions({
     const scopes = await scopesOf(session)
     makeRoom(now)
     entries.set(session.id, entry)
+    began?.(stateOf(entry))
     return {
       session: { ...stateOf(entry), scopes, at: now },
       cookie: await seal.close({ id: session.id, role: roleOf(session), ends }),

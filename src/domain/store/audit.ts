@@ -20,6 +20,8 @@ export interface AuditLine {
   readonly user: string | null
   /** The IP address. */
   readonly address: string | null
+  /** The login to the page for administrators. */
+  readonly session: string | null
 }
 
 /** A place among lines, which are ordered by time. */

@@ -73,6 +73,22 @@ describe('a login by mail', () => {
     }
   })
 
+  test('is named with its client in the lines about operations', async () => {
+    await using server = await setup()
+    const browser = await logIn(server)
+    await browser.result('origin.add', {
+      database: 'main',
+      origin: 'https://a.example',
+      force: false,
+    })
+    const { lines } = await server.commands.run('audit.list', { database: 'main' })
+    expect(lines.at(-1)).toMatchObject({
+      operation: 'origin.add',
+      door: 'page',
+      client: server.ann,
+    })
+  })
+
   test('is not the operator with a client that has all scopes', async () => {
     await using server = await setup([
       'ACCESS_DB',
