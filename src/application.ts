@@ -44,8 +44,13 @@ export interface ServedApplication extends Application {
   }
   /** What its requests have shown, for administrators. */
   readonly signs: Readonly<Signs>
-  /** From now on `/ready` answers that the server is stopping. */
+  /**
+   * From now on requests are refused, to be repeated a second later; those of the published add-on wait for the end of
+   * the process, which cuts them (promises.md 45).
+   */
   retire(): void
+  /** How many of these requests have no answer yet. */
+  readonly late: number
 }
 
 interface ApplicationParts {
@@ -130,10 +135,13 @@ export function createApplication(
   }
 
   return {
-    fetch: (request, server, segments) =>
-      app === undefined
-        ? opened.promise.then(() => answer(request, server, segments))
-        : answer(request, server, segments),
+    fetch(request, server, segments) {
+      if (app === undefined) return opened.promise.then(() => answer(request, server, segments))
+      return isReady ? answer(request, server, segments) : app.fetchLate(request, server, segments)
+    },
+    get late() {
+      return app?.late ?? 0
+    },
     async open() {
       const { createApp } = await import('./http/app')
       app = createApp(http, config.domain)

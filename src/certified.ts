@@ -73,10 +73,16 @@ export async function listenCertified(
   const owned = stack.move()
   return {
     url: `https://${names[0]}${port === 443 ? '' : `:${port}`}`,
-    async stop(force = false) {
+    async drain(late) {
+      isStopped = true
+      // Before the data folder is released: certificates are kept in it.
+      await renewal[Symbol.asyncDispose]()
+      await listener?.drain(late)
+    },
+    async stop() {
       isStopped = true
       await owned.disposeAsync()
-      await listener?.stop(force)
+      await listener?.stop()
     },
     certificate: () => renewal.status(),
     reload: async () => await listener?.reload(),

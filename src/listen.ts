@@ -16,8 +16,10 @@ export interface Listener {
   readonly url: string
   /** The state of its certificate; null without TLS. */
   certificate(): CertificateStatus | null
-  /** Accepts no new requests and resolves when those in flight are answered; `force` aborts them. */
-  stop(force?: boolean): Promise<void>
+  /** Resolves when all requests in flight but `late()` are answered. It still listens. */
+  drain(late: () => number): Promise<void>
+  /** Closes everything at once. */
+  stop(): Promise<void>
   /** Looks at once for a new certificate; resolves when it is in use. Without TLS it does nothing. */
   reload(): Promise<void>
   /**
@@ -74,7 +76,8 @@ function listenPlain(config: ListenConfig, application: Application): Listener {
   return {
     url: `http://${reachable(config.host)}:${port}`,
     certificate: () => null,
-    stop: (force = false) => sockets.stop(force),
+    drain: (late) => sockets.drain(late),
+    stop: () => sockets.stop(),
     async reload() {},
     complete: () => sockets.complete(),
   }
@@ -86,7 +89,8 @@ interface Sockets {
   replace(successor: HttpServer): void
   /** Registers all paths for the first socket (`Listener.complete`). */
   complete(): void
-  stop(force: boolean): Promise<void>
+  drain(late: () => number): Promise<void>
+  stop(): Promise<void>
 }
 
 /** While no file descriptors are left, nothing listens: accepting would fail in a busy loop. */
@@ -132,28 +136,22 @@ function createSockets(
       // Servers made later have all paths.
       if (current === first) first.reload(handlersOf(application))
     },
-    async stop(force) {
-      descriptors?.[Symbol.dispose]()
-      const all = current === undefined ? [...retired] : [current, ...retired]
-      await Promise.all(all.map((each) => (force ? each.stop(true) : drain(each))))
+    async drain(late) {
+      const pending = () => all().reduce((sum, server) => sum + server.pendingRequests, 0)
+      while (pending() > late()) await Bun.sleep(LOOK_FOR_REST_EVERY_MS)
     },
+    async stop() {
+      descriptors?.[Symbol.dispose]()
+      await Promise.all(all().map((server) => server.stop(true)))
+    },
+  }
+
+  function all(): HttpServer[] {
+    return current === undefined ? [...retired] : [current, ...retired]
   }
 }
 
 const LOOK_FOR_REST_EVERY_MS = 20
-
-/**
- * Accepts no new requests and resolves when those in flight are answered. The server itself would wait
- * for the rest of a body that was rejected before it was read, for as long as its sender takes.
- */
-async function drain(server: HttpServer): Promise<void> {
-  let isStopped = false
-  const stopped = server.stop().then(() => (isStopped = true))
-  while (!isStopped && server.pendingRequests > 0) {
-    await Promise.race([stopped, Bun.sleep(LOOK_FOR_REST_EVERY_MS)])
-  }
-  await server.stop(true)
-}
 
 interface Pair {
   readonly cert: string
@@ -199,10 +197,11 @@ async function listenTls(
   return {
     url: `https://${reachable(config.host)}:${port}`,
     certificate: () => statusOfCertificate(pair.cert),
-    async stop(force = false) {
+    drain: (late) => sockets.drain(late),
+    async stop() {
       clearInterval(timer)
       await looking
-      await sockets.stop(force)
+      await sockets.stop()
     },
     reload,
     complete: () => sockets.complete(),

@@ -62,7 +62,7 @@ export interface Server extends AsyncDisposable {
   /** Makes a one-time link to the page for administrators; absent where that is off. */
   readonly linkAdmin?: () => string
   /**
-   * Accepts no new requests, answers those in flight (10 s at most), writes everything back and
+   * Answers the requests in flight (10 s at most) and refuses later ones, writes everything back and
    * releases the data folder (promises.md 45).
    */
   stop(): Promise<void>
@@ -96,6 +96,9 @@ export async function startServer(
   { clock, logs, ready, openEngine, every = repeat }: ServerContext,
 ): Promise<Server> {
   await using stack = new AsyncDisposableStack()
+  let listening: Listener | undefined
+  // Last of all: callers are asked to repeat their requests while the rest is closed, and then refused.
+  stack.defer(async () => await listening?.stop())
   const mode = createMode(config)
   const printer = createPrinter(logs, mode)
   const testing = await openTesting(config, clock)
@@ -133,7 +136,8 @@ export async function startServer(
     every,
     isReady: () => !isStopping,
   })
-  stack.defer(() => listener.stop(true))
+  listening = listener
+  stack.defer(() => application.retire())
   application.servedAt(listener.url)
   const unopened = new Map<string, string>()
   folder.servedBy({
@@ -165,8 +169,11 @@ export async function startServer(
     isStopping = true
     application.retire()
     administration?.sessions[Symbol.dispose]()
-    const isIdle = await isDoneWithin(GRACE_MS, Promise.all([listener.stop(), commands?.stop()]))
-    if (!isIdle) serverLog.warning('Requests that took longer than 10 s were aborted')
+    const answered = listener.drain(() => application.late)
+    if (!(await isDoneWithin(GRACE_MS, Promise.all([answered, commands?.stop()])))) {
+      serverLog.warning('Requests that took longer than 10 s were aborted')
+      await listener.stop()
+    }
     await owned.disposeAsync()
     await logs.flush()
   }

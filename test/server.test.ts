@@ -314,7 +314,7 @@ test('refuses rare forms of paths while the server starts, and answers them afte
     listener.complete()
     expect(await statuses()).toEqual([200, 200, 200, 200, 200])
   } finally {
-    await listener.stop(true)
+    await listener.stop()
   }
 })
 

@@ -1,11 +1,17 @@
+import type { Call } from './call'
 import type { HttpContext } from './context'
 import { createHandler, type Handler } from './handler'
+import { createLate } from './late'
 import type { Router } from './router'
 import { directObjectRoutes } from './routes/objects'
 import { createSync, directSyncRoute } from './routes/sync'
 
 /** The handler of a server. */
 export interface App extends Handler {
+  /** `fetch` for requests that arrive while the server stops: they are refused, or wait for its end. */
+  readonly fetchLate: Handler['fetch']
+  /** How many of these have no answer yet. */
+  readonly late: number
   /** Loads the router, which the first request that needs it loads otherwise: it takes 30 ms. */
   warmUp(): Promise<void>
 }
@@ -35,6 +41,7 @@ export function createApp(http: HttpContext, domain: string | null): App {
     return router ?? load()
   }
 
+  const throughRouter = async (request: Request) => (await routerLoaded()).fetch(request)
   const handler = createHandler(
     http,
     {
@@ -42,12 +49,19 @@ export function createApp(http: HttpContext, domain: string | null): App {
         call.method === 'OPTIONS'
           ? routerLoaded().then((made) => made.options(call))
           : (http.answerTest?.(call) ?? objects(call) ?? sync(call)),
-      router: async (request) => (await routerLoaded()).fetch(request),
+      router: throughRouter,
     },
     domain,
   )
+  const late = createLate()
+  const lateRoutes = { direct: (call: Call) => late.answer(call), router: throughRouter }
+  const lateHandler = createHandler(http, lateRoutes, domain)
   return {
     ...handler,
+    fetchLate: (...request) => late.during(lateHandler.fetch(...request)),
+    get late() {
+      return late.count
+    },
     async warmUp() {
       await load()
     },

@@ -50,11 +50,9 @@ async function beginPost(ready: Ready, accessToken: string) {
 }
 
 /** It does so as soon as it has begun to stop. */
-function refusesConnections({ url }: Ready): Promise<boolean> {
-  return fetch(`${url}/health`).then(
-    () => false,
-    () => true,
-  )
+async function refusesRequests({ url }: Ready): Promise<boolean> {
+  const { status } = await fetch(`${url}/ready`)
+  return status === 503
 }
 
 function answerOf(socket: Socket): Promise<string> {
@@ -96,9 +94,22 @@ test('SIGTERM finishes what is in flight, truncates the log of the database and 
   const { socket, rest } = await beginPost(server.ready, accessToken)
   const answer = answerOf(socket)
   server.kill('SIGTERM')
-  await until(() => refusesConnections(server.ready))
+  await until(() => refusesRequests(server.ready))
+  const late = await fetch(`${server.ready.url}/main/my/todoItems`)
+  expect({ status: late.status, after: late.headers.get('retry-after') }).toEqual({
+    status: 503,
+    after: '1',
+  })
+  expect(await late.json()).toMatchObject({ code: 'BUSY' })
+  const waiting = fetch(`${server.ready.url}/main/sync`, { method: 'POST', body: '{}' })
+  const cut = waiting.then(
+    () => 'answered',
+    () => 'cut',
+  )
+  expect((await fetch(`${server.ready.url}/health`)).status).toBe(200)
   socket.write(rest)
   expect(await answer).toStartWith('HTTP/1.1 200')
+  expect(await cut).toBe('cut')
   expect(await server.exited).toBe(0)
   expect(existsSync(join(data, 'holder.json'))).toBe(false)
   const wal = join(data, 'databases/main/database.sqlite-wal')
@@ -133,7 +144,7 @@ test('a second signal ends it at once', async () => {
   const { server, accessToken } = satchel
   const { socket } = await beginPost(server.ready, accessToken)
   server.kill('SIGTERM')
-  await until(() => refusesConnections(server.ready))
+  await until(() => refusesRequests(server.ready))
   server.kill('SIGTERM')
   expect(await server.exited).toBe(143)
   expect(await server.log).not.toContain('were aborted')

@@ -56,7 +56,7 @@ test('units of logins, requests, commands and imports are all named, those of a 
     }),
   )
   const listener = await listen(config, application)
-  undo.defer(() => listener.stop(true))
+  undo.defer(() => listener.stop())
   listener.complete()
   await application.open()
 
