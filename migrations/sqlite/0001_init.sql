@@ -121,9 +121,8 @@ CREATE INDEX sync_clients_by_time ON sync_clients (seen);
 
 -- Client transactions that were executed: a repetition is not executed again.
 CREATE TABLE applied (
-  subject TEXT NOT NULL,
-  txid TEXT NOT NULL,
   client INTEGER NOT NULL,
+  txid TEXT NOT NULL,
   revision INTEGER NOT NULL,
   at INTEGER NOT NULL,
   -- {name, message} as JSON when it was rejected.
@@ -131,14 +130,12 @@ CREATE TABLE applied (
   -- How many steps of a large operation were executed; null when nothing is left to do.
   steps INTEGER,
   sum INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (subject, txid)
+  PRIMARY KEY (client, txid)
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX applied_of_client ON applied (client, at);
 
 -- The keys of the rows that each step of an operation with criteria changes.
 CREATE TABLE step_keys (
-  subject TEXT NOT NULL,
+  client INTEGER NOT NULL,
   txid TEXT NOT NULL,
   step INTEGER NOT NULL,
   -- A JSON array.
@@ -146,10 +143,10 @@ CREATE TABLE step_keys (
   sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
-CREATE UNIQUE INDEX step_keys_by_step ON step_keys (subject, txid, step);
+CREATE UNIQUE INDEX step_keys_by_step ON step_keys (client, txid, step);
 
 CREATE TRIGGER applied_removed AFTER DELETE ON applied WHEN old.steps IS NOT NULL BEGIN
-  DELETE FROM step_keys WHERE subject = old.subject AND txid = old.txid;
+  DELETE FROM step_keys WHERE client = old.client AND txid = old.txid;
 END;
 
 -- Operations with criteria, for rows that arrive later but are based on an earlier revision.

@@ -104,20 +104,19 @@ export const syncClients = sqliteTable('sync_clients', {
 export const applied = sqliteTable(
   'applied',
   {
-    subject: text().notNull(),
-    txid: text().notNull(),
     client: integer().notNull(),
+    txid: text().notNull(),
     revision: integer().notNull(),
     at: integer().notNull(),
     rejection: text(),
     steps: integer(),
     sum: integer().notNull().default(0),
   },
-  (table) => [primaryKey({ columns: [table.subject, table.txid] })],
+  (table) => [primaryKey({ columns: [table.client, table.txid] })],
 )
 
 export const stepKeys = sqliteTable('step_keys', {
-  subject: text().notNull(),
+  client: integer().notNull(),
   txid: text().notNull(),
   step: integer().notNull(),
   keys: text().notNull(),

@@ -45,13 +45,13 @@ const TABLES = {
   },
   applied: {
     noun: 'transaction of a sync client',
-    key: ['subject', 'txid'],
-    columns: ['subject', 'txid', 'client', 'revision', 'at', 'rejection', 'steps'],
+    key: ['client', 'txid'],
+    columns: ['client', 'txid', 'revision', 'at', 'rejection', 'steps'],
   },
   step_keys: {
     noun: 'step of a transaction of a sync client',
-    key: ['subject', 'txid', 'step'],
-    columns: ['subject', 'txid', 'step', 'keys'],
+    key: ['client', 'txid', 'step'],
+    columns: ['client', 'txid', 'step', 'keys'],
   },
 } as const satisfies Readonly<Record<string, Summed>>
 

@@ -129,17 +129,24 @@ function forgetOldest(context: WriteContext, subject: string, number: number): v
   const oldest = all
     .filter((client) => client.number !== number)
     .toSorted((one, other) => one.seen - other.seen || one.number - other.number)
-  for (const client of oldest.slice(0, all.length - userClients.most)) {
+  const forgotten = oldest.slice(0, all.length - userClients.most)
+  for (const client of forgotten) {
     connection.prepare('DELETE FROM sync_clients WHERE number = ?').run(client.number)
-    removeApplied(context, client.number)
   }
+  removeApplied(context, forgotten)
 }
 
-function removeApplied({ connection, unit }: WriteContext, client: number): void {
+/** Removes the transactions of clients together: rows that are owed are paid when others are to be removed. */
+function removeApplied(
+  { connection, unit }: WriteContext,
+  clients: readonly Pick<SyncClient, 'number'>[],
+): void {
+  const numbers = JSON.stringify(clients.map(({ number }) => number))
   unit.owed.removeRows(APPLIED, (limit) => {
-    const some = 'SELECT subject, txid FROM applied WHERE client = ? LIMIT ?'
-    const sql = `DELETE FROM applied WHERE (subject, txid) IN (${some})`
-    return connection.prepare(sql).run(client, limit).changes
+    const some =
+      'SELECT client, txid FROM applied WHERE client IN (SELECT value FROM json_each(?)) LIMIT ?'
+    const sql = `DELETE FROM applied WHERE (client, txid) IN (${some})`
+    return connection.prepare(sql).run(numbers, limit).changes
   })
 }
 
@@ -178,14 +185,13 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
     noteRejection: (client) => noteRevision(context, client, 'rejected'),
     notePrivates: (client) => noteRevision(context, client, 'privates'),
     removeOfSubject(subject) {
-      const { connection, unit } = context
-      connection.prepare('DELETE FROM sync_clients WHERE subject = ?').run(subject)
-      touchClient(context)
-      unit.owed.removeRows(APPLIED, (limit) => {
-        const some = 'SELECT txid FROM applied WHERE subject = ?1 LIMIT ?2'
-        const sql = `DELETE FROM applied WHERE subject = ?1 AND txid IN (${some})`
-        return connection.prepare(sql).run(subject, limit).changes
-      })
+      const removed = context.connection
+        .prepare<{ number: number }>('DELETE FROM sync_clients WHERE subject = ? RETURNING number')
+        .all(subject)
+      if (removed.length > 0) {
+        touchClient(context)
+        removeApplied(context, removed)
+      }
       removeOperations(context, subject)
     },
   }
@@ -197,37 +203,43 @@ export function pruneClients(context: WriteContext, before: number, limit: numbe
       'DELETE FROM sync_clients WHERE number IN (SELECT number FROM sync_clients WHERE seen < ? LIMIT ?) RETURNING number',
     )
     .all(before, limit)
-  if (removed.length > 0) touchClient(context)
-  for (const { number } of removed) removeApplied(context, number)
+  if (removed.length > 0) {
+    touchClient(context)
+    removeApplied(context, removed)
+  }
   return removed.length
 }
 
+const APPLIED_COLUMNS = 'client, txid, revision, at, rejection, steps, sum'
+const SELECT_APPLIED = `SELECT ${APPLIED_COLUMNS} FROM applied WHERE client = ? AND txid = ?`
+const SELECT_APPLIED_OF_USER = `SELECT ${APPLIED_COLUMNS} FROM applied WHERE client IN (SELECT number FROM sync_clients WHERE subject = ?) AND txid = ?`
+
 export function appliedReader(context: TxContext): AppliedReader {
   const { connection } = context
+
+  function find(sql: string, ...of: readonly [number | string, string]) {
+    context.unit?.owed.payRows(APPLIED)
+    const found = connection.prepare<typeof applied.$inferSelect>(sql).get(...of)
+    if (found === null) return undefined
+    // The transaction came before: it is not executed again, and its rows are sent as they are.
+    if (!isSound('applied', found)) {
+      return { client: 0, revision: 0, at: 0, rejection: null, steps: null }
+    }
+    const { client, revision, at, rejection, steps } = found
+    const parsed = rejection === null ? null : (JSON.parse(rejection) as AppliedRejection)
+    return { client, revision, at, rejection: parsed, steps }
+  }
+
   return {
-    find(subject, txid) {
-      context.unit?.owed.payRows(APPLIED)
-      const found = connection
-        .prepare<typeof applied.$inferSelect>(
-          'SELECT subject, txid, client, revision, at, rejection, steps, sum FROM applied WHERE subject = ? AND txid = ?',
-        )
-        .get(subject, txid)
-      if (found === null) return undefined
-      // The transaction came before: it is not executed again, and its rows are sent as they are.
-      if (!isSound('applied', found)) {
-        return { client: 0, revision: 0, at: 0, rejection: null, steps: null }
-      }
-      const { client, revision, at, rejection, steps } = found
-      const parsed = rejection === null ? null : (JSON.parse(rejection) as AppliedRejection)
-      return { client, revision, at, rejection: parsed, steps }
-    },
-    keysOf(subject, txid, step) {
+    find: (client, txid) => find(SELECT_APPLIED, client, txid),
+    findOfUser: (subject, txid) => find(SELECT_APPLIED_OF_USER, subject, txid),
+    keysOf(client, txid, step) {
       context.unit?.owed.payRows(APPLIED)
       const found = connection
         .prepare<typeof stepKeys.$inferSelect>(
-          'SELECT subject, txid, step, keys, sum FROM step_keys WHERE subject = ? AND txid = ? AND step = ?',
+          'SELECT client, txid, step, keys, sum FROM step_keys WHERE client = ? AND txid = ? AND step = ?',
         )
-        .get(subject, txid, step)
+        .get(client, txid, step)
       if (found === null) return undefined
       if (!isSound('step_keys', found)) throw damagedRow('step_keys')
       return JSON.parse(found.keys) as string[]
@@ -238,35 +250,38 @@ export function appliedReader(context: TxContext): AppliedReader {
 export function appliedWriter(context: WriteContext): AppliedWriter {
   return {
     ...appliedReader(context),
-    put(subject, txid, client, at, { rejection = null, steps = null } = {}) {
+    put(client, txid, at, { rejection = null, steps = null } = {}) {
       context.unit?.owed.payRows(APPLIED)
       const { connection, unit } = context
       const refusal = rejection === null ? null : JSON.stringify(rejection)
       const revision = unit.takenRevision()
-      const row = { subject, txid, client, revision, at, rejection: refusal, steps }
+      const row = { client, txid, revision, at, rejection: refusal, steps }
       connection
         .prepare(
-          'INSERT OR REPLACE INTO applied (subject, txid, client, revision, at, rejection, steps, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+          'INSERT OR REPLACE INTO applied (client, txid, revision, at, rejection, steps, sum) VALUES (?, ?, ?, ?, ?, ?, ?)',
         )
-        .run(subject, txid, client, revision, at, refusal, steps, sumOf('applied', row))
+        .run(client, txid, revision, at, refusal, steps, sumOf('applied', row))
     },
-    putKeys(subject, txid, step, list) {
+    putKeys(client, txid, step, list) {
       const keys = JSON.stringify(list)
       context.connection
-        .prepare('INSERT INTO step_keys (subject, txid, step, keys, sum) VALUES (?, ?, ?, ?, ?)')
-        .run(subject, txid, step, keys, sumOf('step_keys', { subject, txid, step, keys }))
+        .prepare('INSERT INTO step_keys (client, txid, step, keys, sum) VALUES (?, ?, ?, ?, ?)')
+        .run(client, txid, step, keys, sumOf('step_keys', { client, txid, step, keys }))
     },
-    removeKeys(subject, txid) {
+    removeKeys(client, txid) {
       context.connection
-        .prepare('DELETE FROM step_keys WHERE subject = ? AND txid = ?')
-        .run(subject, txid)
+        .prepare('DELETE FROM step_keys WHERE client = ? AND txid = ?')
+        .run(client, txid)
     },
     prune(client, before, kept) {
-      context.connection
-        .prepare(
-          'DELETE FROM applied WHERE client = ? AND at < ? AND txid NOT IN (SELECT value FROM json_each(?))',
-        )
-        .run(client, before, JSON.stringify([...kept]))
+      const { connection, unit } = context
+      const named = JSON.stringify([...kept])
+      unit.owed.removeRows(APPLIED, (limit) => {
+        const old =
+          'SELECT txid FROM applied WHERE client = ?1 AND at < ?2 AND txid NOT IN (SELECT value FROM json_each(?3)) LIMIT ?4'
+        const sql = `DELETE FROM applied WHERE client = ?1 AND txid IN (${old})`
+        return connection.prepare(sql).run(client, before, named, limit).changes
+      })
     },
   }
 }

@@ -85,8 +85,12 @@ const TOKENS: Kind = {
 }
 
 const TRANSACTIONS: Kind = {
-  put: (tx, n) => tx.applied.put('alice', `t${n}`, 1, NOW),
-  count: (tx) => countThere((n) => tx.applied.find('alice', `t${n}`)),
+  // Of two clients.
+  put(tx, n) {
+    const { number } = tx.syncClients.ensure('alice', `device${n % 2}`, NOW)
+    tx.applied.put(number, `t${n}`, NOW)
+  },
+  count: (tx) => countThere((n) => tx.applied.findOfUser('alice', `t${n}`)),
   removeAll: (tx) => tx.syncClients.removeOfSubject('alice'),
 }
 

@@ -157,22 +157,23 @@ export function describeSync(openStore: OpenStore): void {
     test('that are not seen for long are removed with their transactions', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      await database.write((tx) => {
+      const old = await database.write((tx) => {
         for (const [identity, seen] of [
           ['old', NOW - 10],
           ['new', NOW],
         ] as const) {
           const { number } = tx.syncClients.ensure('alice', identity, seen)
-          tx.applied.put('alice', `tx-${identity}`, number, seen)
+          tx.applied.put(number, `tx-${identity}`, seen)
         }
+        return tx.syncClients.ensure('alice', 'old', NOW).number
       })
       expect(await database.write((tx) => tx.prune('syncClients', NOW, 10))).toBe(1)
       expect(await database.write((tx) => tx.prune('syncClients', NOW, 10))).toBe(0)
       await database.read((tx) => {
         expect(tx.syncClients.find('alice', 'old')).toBeUndefined()
         expect(tx.syncClients.find('alice', 'new')).toBeDefined()
-        expect(tx.applied.find('alice', 'tx-old')).toBeUndefined()
-        expect(tx.applied.find('alice', 'tx-new')).toBeDefined()
+        expect(tx.applied.find(old, 'tx-old')).toBeUndefined()
+        expect(tx.applied.findOfUser('alice', 'tx-new')).toBeDefined()
       })
     })
 
@@ -180,19 +181,21 @@ export function describeSync(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
-      await database.write((tx) => {
+      const alice = await database.write((tx) => {
         for (const subject of ['alice', 'bob']) {
           const { number } = tx.syncClients.ensure(subject, 'one', NOW)
-          tx.applied.put(subject, 'txid', number, NOW)
+          tx.applied.put(number, 'txid', NOW)
           tx.criteriaOps.put(table.number, criteriaOperation(number, { subject }), NOW, 10)
         }
+        const { number } = tx.syncClients.ensure('alice', 'one', NOW)
         tx.syncClients.removeOfSubject('alice')
+        return number
       })
       await inEveryLife(fixture, (again) =>
         again.read((tx) => {
           expect(tx.syncClients.find('alice', 'one')).toBeUndefined()
-          expect(tx.applied.find('alice', 'txid')).toBeUndefined()
-          expect(tx.applied.find('bob', 'txid')).toBeDefined()
+          expect(tx.applied.find(alice, 'txid')).toBeUndefined()
+          expect(tx.applied.findOfUser('bob', 'txid')).toBeDefined()
           const left = (subject: string) =>
             tx.criteriaOps.list(table.number, { subject }, 0, 10).length
           expect([left('alice'), left('bob')]).toEqual([0, 1])
@@ -202,29 +205,46 @@ export function describeSync(openStore: OpenStore): void {
   })
 
   describe('transactions of clients', () => {
-    test('are known by their user and id, in the commit that executes them', async () => {
+    test('are known by their client and id, in the commit that executes them', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const revision = await database.write((tx) => {
         const { ref } = tx.realms.ensure('rlm-a')
         expect(ref).toBeDefined()
-        tx.applied.put('alice', 'txid', 3, NOW)
-        tx.applied.put('alice', 'rejected', 3, NOW, { rejection: REJECTION })
+        tx.applied.put(3, 'txid', NOW)
+        tx.applied.put(3, 'rejected', NOW, { rejection: REJECTION })
         return tx.unitRevision()
       })
       const failing = database.write((tx) => {
-        tx.applied.put('alice', 'undone', 3, NOW)
+        tx.applied.put(3, 'undone', NOW)
         throw new SatchelError('CONFLICT', 'no')
       })
       expect(await refusalOf(failing)).toBe('CONFLICT')
       await inEveryLife(fixture, (again) =>
         again.read((tx) => {
           const noted = { client: 3, revision, at: NOW, steps: null }
-          expect(tx.applied.find('alice', 'txid')).toEqual({ ...noted, rejection: null })
-          const rejected = tx.applied.find('alice', 'rejected')
+          expect(tx.applied.find(3, 'txid')).toEqual({ ...noted, rejection: null })
+          const rejected = tx.applied.find(3, 'rejected')
           expect(rejected).toEqual({ ...noted, rejection: REJECTION })
-          expect(tx.applied.find('bob', 'txid')).toBeUndefined()
-          expect(tx.applied.find('alice', 'undone')).toBeUndefined()
+          expect(tx.applied.find(4, 'txid')).toBeUndefined()
+          expect(tx.applied.find(3, 'undone')).toBeUndefined()
+        }),
+      )
+    })
+
+    test('are found by their user too', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const number = await fixture.database.write((tx) => {
+        tx.syncClients.ensure('alice', 'other', NOW)
+        const client = tx.syncClients.ensure('alice', 'one', NOW)
+        tx.applied.put(client.number, 'txid', NOW)
+        return client.number
+      })
+      await inEveryLife(fixture, (again) =>
+        again.read((tx) => {
+          expect(tx.applied.findOfUser('alice', 'txid')).toMatchObject({ client: number })
+          expect(tx.applied.findOfUser('bob', 'txid')).toBeUndefined()
+          expect(tx.applied.findOfUser('alice', 'other')).toBeUndefined()
         }),
       )
     })
@@ -234,16 +254,16 @@ export function describeSync(openStore: OpenStore): void {
       const { database } = fixture
       const step = (txid: string, steps: number) =>
         database.write((tx) => {
-          tx.applied.putKeys('alice', txid, steps, [`${txid}${steps}`, '"'])
-          tx.applied.put('alice', txid, 3, NOW - 1, { steps })
+          tx.applied.putKeys(3, txid, steps, [`${txid}${steps}`, '"'])
+          tx.applied.put(3, txid, NOW - 1, { steps })
         })
       await step('one', 0)
       await step('one', 1)
       await step('two', 0)
       const keysOf = (again: Database, txid: string, number: number) =>
-        again.read((tx) => tx.applied.keysOf('alice', txid, number))
+        again.read((tx) => tx.applied.keysOf(3, txid, number))
       await inEveryLife(fixture, async (again) => {
-        expect(await again.read((tx) => tx.applied.find('alice', 'one'))).toMatchObject({
+        expect(await again.read((tx) => tx.applied.find(3, 'one'))).toMatchObject({
           steps: 1,
         })
         expect(await keysOf(again, 'one', 0)).toEqual(['one0', '"'])
@@ -251,7 +271,7 @@ export function describeSync(openStore: OpenStore): void {
         expect(await keysOf(again, 'one', 2)).toBeUndefined()
       })
       const reopened = await (await fixture.reopen()).open('main')
-      await reopened.write((tx) => tx.applied.removeKeys('alice', 'one'))
+      await reopened.write((tx) => tx.applied.removeKeys(3, 'one'))
       expect(await keysOf(reopened, 'one', 0)).toBeUndefined()
       expect(await keysOf(reopened, 'two', 0)).toEqual(['two0', '"'])
       await reopened.write((tx) => tx.applied.prune(3, NOW, new Set()))
@@ -262,17 +282,18 @@ export function describeSync(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       await database.write((tx) => {
-        tx.applied.put('alice', 'old', 1, NOW - 1)
-        tx.applied.put('alice', 'named', 1, NOW - 1)
-        tx.applied.put('alice', 'recent', 1, NOW)
-        tx.applied.put('alice', 'other', 2, NOW - 1)
+        for (let n = 0; n < 600; n += 1) tx.applied.put(1, `old${n}`, NOW - 1)
+        tx.applied.put(1, 'named', NOW - 1)
+        tx.applied.put(1, 'recent', NOW)
+        tx.applied.put(2, 'other', NOW - 1)
       })
       await database.write((tx) => tx.applied.prune(1, NOW, new Set(['named'])))
       await database.read((tx) => {
-        expect(tx.applied.find('alice', 'old')).toBeUndefined()
-        for (const txid of ['named', 'recent', 'other']) {
-          expect(tx.applied.find('alice', txid)).toBeDefined()
+        for (let n = 0; n < 600; n += 1) {
+          expect(tx.applied.find(1, `old${n}`)).toBeUndefined()
         }
+        for (const txid of ['named', 'recent']) expect(tx.applied.find(1, txid)).toBeDefined()
+        expect(tx.applied.find(2, 'other')).toBeDefined()
       })
     })
   })

@@ -64,7 +64,7 @@ export async function readSections(database: Database): Promise<Sections> {
   for (const n of USERS) {
     await note(`transactions and blobs of ${n}`, () =>
       database.read((tx) => [
-        tx.applied.find(userId(n), `tx${n}`),
+        tx.applied.findOfUser(userId(n), `tx${n}`),
         tx.blobs.findFor(`blob${n}`, n, new Set()),
         tx.blobs.isUploadedBy(`blob${n}`, n),
       ]),
@@ -240,7 +240,7 @@ async function fillRest(database: Database): Promise<void> {
       tx.syncClients.put({ ...known, floor: NOW + n })
       const { number: client } = known
       const rejection = { name: 'CONFLICT', message: text }
-      tx.applied.put(subject, `tx${n}`, client, NOW, ...(n % 2 === 0 ? [{ rejection }] : []))
+      tx.applied.put(client, `tx${n}`, NOW, ...(n % 2 === 0 ? [{ rejection }] : []))
       const operation = { client, subject, email: null, kind: 'modify' as const, ts: NOW }
       const [criteria, change] = [JSON.stringify({ title: text }), JSON.stringify({ title: 'B' })]
       tx.criteriaOps.put(7, { ...operation, criteria, change, base: 1 }, NOW, 10)

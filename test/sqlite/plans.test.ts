@@ -23,7 +23,7 @@ const READ_WHOLE = [
   /^SELECT number FROM realm_ids WHERE state = 'erasing'$/,
   // The tables or realms that are asked for, which are no table.
   /FROM tombstones INDEXED BY .* json_each\(\?7\)/,
-  /^DELETE FROM applied .* json_each\(\?\)/,
+  /^DELETE FROM applied .* json_each\(\?3?\)/,
   /json_each\(\?2\) place CROSS JOIN blob_refs/,
   /json_each\(\?1?\)(?: AS wanted WHERE EXISTS| CROSS JOIN realm_ids|\) CROSS JOIN o_4)/,
   // So many of the next rows, or fewer.
@@ -140,22 +140,21 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^SELECT .* FROM sync_clients WHERE subject = \?$/,
     /INDEX sync_clients_by_identity \(subject=\?\)/,
   ],
-  [/^SELECT .* FROM applied WHERE subject/, /PRIMARY KEY \(subject=\? AND txid=\?\)/],
-  [/^SELECT .* FROM step_keys/, /INDEX step_keys_by_step \(subject=\? AND txid=\? AND step=\?\)/],
-  [/^DELETE FROM step_keys/, /INDEX step_keys_by_step \(subject=\? AND txid=\?\)/],
+  [/^SELECT .* FROM applied WHERE client = /, /PRIMARY KEY \(client=\? AND txid=\?\)/],
   [
-    /^DELETE FROM applied WHERE \(subject, txid\) IN .* client = /,
-    /INDEX applied_of_client \(client=\?\)/,
+    /^SELECT .* FROM applied WHERE client IN /,
+    /PRIMARY KEY \(client=\? AND txid=\?\)[^]*INDEX sync_clients_by_identity \(subject=\?\)/,
   ],
+  [/^SELECT .* FROM step_keys/, /INDEX step_keys_by_step \(client=\? AND txid=\? AND step=\?\)/],
+  [/^DELETE FROM step_keys/, /INDEX step_keys_by_step \(client=\? AND txid=\?\)/],
   [
-    /^DELETE FROM applied WHERE subject = \?1/,
-    /SEARCH applied USING PRIMARY KEY \(subject=\? AND txid=\?\)/,
+    /^DELETE FROM applied /,
+    /^SEARCH applied USING PRIMARY KEY \(client=\? AND txid=\?\)\nLIST [^]*\nSEARCH applied USING PRIMARY KEY \(client=\?\)/,
   ],
   [
     /^DELETE FROM criteria_ops WHERE .* WHERE subject = \? LIMIT/,
     /SEARCH criteria_ops USING PRIMARY KEY \(subject=\?\)/,
   ],
-  [/^DELETE FROM applied .* json_each/, /INDEX applied_of_client \(client=\? AND at<\?\)/],
   [
     /^SELECT .* FROM criteria_ops WHERE subject = \? AND table_number = \? AND revision > /,
     /^SEARCH criteria_ops USING PRIMARY KEY \(subject=\? AND table_number=\? AND revision>\?\)$/,
@@ -335,8 +334,9 @@ async function live(database: Database): Promise<void> {
     tx.objects.findMany(table, ['k0'])
     tx.realms.bornAt(1)
     tx.syncClients.find('alice', 'identity')
-    tx.applied.find('alice', 'txid')
-    tx.applied.keysOf('alice', 'txid', 0)
+    tx.applied.find(1, 'txid')
+    tx.applied.findOfUser('alice', 'txid')
+    tx.applied.keysOf(1, 'txid', 0)
     tx.criteriaOps.list(table.number, { subject: 'alice' }, 0, 10)
     tx.criteriaOps.list(table.number, { realm: 1 }, 0, 10)
     tx.audit.list({ at: NOW, seq: 0 }, 10)
@@ -428,10 +428,10 @@ function changeData(table: Table, index: number) {
     const client = tx.syncClients.ensure('alice', 'identity', NOW)
     tx.syncClients.put({ ...client, tables: ['things'], floor: NOW })
     tx.syncClients.noteRejection(client.number)
-    tx.applied.put('alice', 'txid', client.number, NOW)
-    tx.applied.put('alice', 'txid', client.number, NOW, { steps: 1 })
-    tx.applied.putKeys('alice', 'txid', 0, ['a'])
-    tx.applied.removeKeys('alice', 'txid')
+    tx.applied.put(client.number, 'txid', NOW)
+    tx.applied.put(client.number, 'txid', NOW, { steps: 1 })
+    tx.applied.putKeys(client.number, 'txid', 0, ['a'])
+    tx.applied.removeKeys(client.number, 'txid')
     tx.applied.prune(client.number, NOW + 1, new Set())
     tx.criteriaOps.put(table.number, criteriaOperation(client.number), NOW, 10)
     for (const kind of ['history', 'syncClients'] as const) tx.prune(kind, NOW + 1, 1)

@@ -31,7 +31,7 @@ const ROWS: readonly Case[] = [
   ['blobs', "UPDATE blobs SET file = 'there'", (tx) => tx.blobs.find('pic')],
   // An index may lead to another row.
   ['refresh_tokens', "UPDATE refresh_tokens SET hash = 'other'", undefined],
-  ['step_keys', "UPDATE step_keys SET keys = '[]'", (tx) => tx.applied.keysOf('bob', 'tx1', 0)],
+  ['step_keys', "UPDATE step_keys SET keys = '[]'", (tx) => tx.applied.keysOf(1, 'tx1', 0)],
 ]
 
 /** Reads before and after damage that gives no error. */
@@ -52,7 +52,7 @@ const INSTEAD: readonly (readonly [
   [
     'applied',
     "UPDATE applied SET rejection = '{}'",
-    (tx) => tx.applied.find('bob', 'tx1')?.rejection,
+    (tx) => tx.applied.find(1, 'tx1')?.rejection,
     { name: 'CONFLICT', message: 'No' },
     null,
   ],
@@ -81,8 +81,8 @@ async function setup() {
       tx.blobs.put(blob, ref)
       const { number: client } = tx.syncClients.ensure('bob', 'device', 1)
       const rejection = { name: 'CONFLICT', message: 'No' }
-      tx.applied.put('bob', 'tx1', client, 1, { rejection })
-      tx.applied.putKeys('bob', 'tx1', 0, ['a'])
+      tx.applied.put(client, 'tx1', 1, { rejection })
+      tx.applied.putKeys(client, 'tx1', 0, ['a'])
       const table = declare(tx, 'notes', '@id')
       const value = JSON.stringify({ id: 'a', realmId: 'rlm1' })
       tx.objects.put(table, [fresh('a', { realm: ref, value })], NOW)

@@ -84,9 +84,11 @@ export interface AppliedRejection {
 }
 
 export interface AppliedReader {
-  find(subject: string, txid: string): AppliedTransaction | undefined
+  find(client: number, txid: string): AppliedTransaction | undefined
+  /** That of any client of a user. */
+  findOfUser(subject: string, txid: string): AppliedTransaction | undefined
   /** The keys of the rows that a step changes; undefined after the last one. Throws `DAMAGED`. */
-  keysOf(subject: string, txid: string, step: number): readonly string[] | undefined
+  keysOf(client: number, txid: string, step: number): readonly string[] | undefined
 }
 
 export interface AppliedWriter extends AppliedReader {
@@ -95,15 +97,14 @@ export interface AppliedWriter extends AppliedReader {
    * many of its steps.
    */
   put(
-    subject: string,
-    txid: string,
     client: number,
+    txid: string,
     at: number,
     outcome?: Partial<Pick<AppliedTransaction, 'rejection' | 'steps'>>,
   ): void
   /** Keeps the keys of a step until they are removed, or the transaction is forgotten. */
-  putKeys(subject: string, txid: string, step: number, keys: readonly string[]): void
-  removeKeys(subject: string, txid: string): void
+  putKeys(client: number, txid: string, step: number, keys: readonly string[]): void
+  removeKeys(client: number, txid: string): void
   /** Forgets the transactions of a client from before this time, ms, except those that are named. */
   prune(client: number, before: number, kept: ReadonlySet<string>): void
 }

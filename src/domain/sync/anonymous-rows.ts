@@ -20,6 +20,7 @@ import {
   beginExecution,
   beginPart,
   endPart,
+  findApplied,
   noteAll,
   addRevisions,
   findTables,
@@ -105,7 +106,7 @@ export async function adoptAnonymousRows(
         await step((tx) => addOwners(tx, push, batch, ending))
       }
       await step((tx) => {
-        if (isLast) tx.applied.put(actor.subject, transaction.txid, client.number, now)
+        if (isLast) tx.applied.put(client.number, transaction.txid, now)
       })
       return ending
     })
@@ -128,7 +129,7 @@ async function readUpload(
   transaction: ClientTransaction,
 ): Promise<Upload> {
   return database.read((tx) => {
-    const applied = tx.applied.find(push.actor.subject, transaction.txid)
+    const applied = findApplied(tx, push, transaction.txid)
     if (applied !== undefined) return { revision: applied.revision }
     try {
       return { operations: findTables(tx, push, transaction) }

@@ -24,6 +24,7 @@ import {
   beginExecution,
   beginPart,
   endPart,
+  findApplied,
   inSteps,
   noteAll,
   placeOperations,
@@ -309,7 +310,7 @@ function begin(
 ): Begun | undefined {
   const { actor, client } = push
   const { txid } = transaction
-  const applied = tx.applied.find(actor.subject, txid)
+  const applied = findApplied(tx, push, txid)
   if (applied === undefined) {
     const run = beginExecution(tx, push, accessOf(tx, actor), part, candidates)
     const work =
@@ -331,9 +332,9 @@ function begin(
 }
 
 function end(tx: WriteTx, { push, mayDelete }: Execution, { txid }: ClientTransaction): void {
-  const { actor, client, now } = push
+  const { client, now } = push
   if (mayDelete) tx.syncClients.noteRejection(client.number)
-  tx.applied.put(actor.subject, txid, client.number, now)
+  tx.applied.put(client.number, txid, now)
 }
 
 function isUnderway(): SatchelError {

@@ -8,6 +8,7 @@ import type { Push } from './transaction'
 import type { ClientTransaction } from './request'
 import { isOneOperation } from './row-steps'
 import type { Large } from './steps'
+import { findApplied } from './unit'
 
 /** Rows that one operation changes in one unit; with more it goes in steps. */
 const UNIT_ROWS = 5_000
@@ -33,7 +34,7 @@ export async function reachOf(
   const reaches = hasCriteria(transaction)
   const named = keysOf(transaction)
   if (transaction.refusal !== undefined || (!reaches && named <= UNIT_RULED_ROWS)) return {}
-  const applied = await database.read((tx) => tx.applied.find(actor.subject, transaction.txid))
+  const applied = await database.read((tx) => findApplied(tx, push, transaction.txid))
   if (applied?.steps === null) return {}
   const isBegun = applied !== undefined
   const large = { transaction, isBegun }

@@ -46,8 +46,8 @@ export interface Plan {
   judged(tx: ReadTx, step: number): RowStep
   /** Prepares the steps in the first unit. */
   begin?(step: Step, part: Progress): Promise<void>
-  /** A step as it is executed; undefined after the last one. */
-  executed(tx: ReadTx, step: number): RowStep | undefined
+  /** A step of the client `by`, by its number, as it is executed; undefined after the last one. */
+  executed(tx: ReadTx, step: number, by: number): RowStep | undefined
 }
 
 export interface RowStep {
@@ -182,12 +182,12 @@ export function reachedSteps(
       })
       for (let start = 0; start < keys.length; start += size) {
         const some = keys.slice(start, start + size)
-        await step((tx) => tx.applied.putKeys(actor.subject, txid, start / size, some))
+        await step((tx) => tx.applied.putKeys(client.number, txid, start / size, some))
       }
-      await step((tx) => tx.applied.put(actor.subject, txid, client.number, now, { steps: 0 }))
+      await step((tx) => tx.applied.put(client.number, txid, now, { steps: 0 }))
     },
-    executed(tx, step) {
-      const keys = tx.applied.keysOf(actor.subject, txid, step)
+    executed(tx, step, by) {
+      const keys = tx.applied.keysOf(by, txid, step)
       return keys && stepOf(tx, keys)
     },
   }

@@ -21,6 +21,7 @@ import {
   beginExecution,
   beginPart,
   endPart,
+  findApplied,
   inSteps,
   noteAll,
   type Progress,
@@ -76,7 +77,7 @@ export async function executeInSteps(
     }
     const begun = await writeLongUnit(database, push, async (step) => {
       const beginning = beginPart(progress)
-      const known = await step((tx) => tx.applied.find(push.actor.subject, transaction.txid))
+      const known = await step((tx) => findApplied(tx, push, transaction.txid))
       if (known === undefined) await plan.begin?.(step, beginning)
       return beginning
     })
@@ -175,7 +176,7 @@ async function executeStep(
   part: Progress,
 ): Promise<Stepped> {
   const next = await step((tx) => nextStep(tx, push, underway))
-  const { at, rows } = next
+  const { at, by, rows } = next
   if (rows === undefined) return { ...part, step: at, isOver: true, refusals: [] }
   let refusals: readonly SatchelError[]
   if (rows.table.builtIn) {
@@ -191,31 +192,36 @@ async function executeStep(
   }
   const { transaction } = underway
   for (const refusal of refusals) addRefused(part.refused, transaction, refusal)
-  const { actor, client, now } = push
+  const { client, now } = push
   await step((tx) => {
     if (refusals.length > 0) tx.syncClients.noteRejection(client.number)
-    tx.applied.put(actor.subject, transaction.txid, client.number, now, { steps: at + 1 })
+    tx.applied.put(by, transaction.txid, now, { steps: at + 1 })
   })
   return { ...part, step: at, isOver: false, refusals }
 }
 
-/** The step that is left, by its number; without rows the transaction is over, now or since before. */
+/**
+ * The step that is left, by its number, and the client that began; without rows the transaction is over, now or since
+ * before.
+ */
 function nextStep(
   tx: WriteTx,
-  { actor: { subject }, client, now }: Push,
+  push: Push,
   { transaction: { txid }, plan, expected, isSure }: Underway,
-): { readonly at: number; readonly rows: RowStep | undefined } {
-  const applied = tx.applied.find(subject, txid)
+): { readonly at: number; readonly by: number; readonly rows: RowStep | undefined } {
+  const { client, now } = push
+  const applied = findApplied(tx, push, txid)
   const at = applied?.steps ?? 0
+  const by = applied?.client ?? client.number
   if (at > expected || applied?.steps === null) tx.syncClients.noteRejection(client.number)
-  if (applied?.steps === null) return { at: Infinity, rows: undefined }
-  const rows = plan.executed(tx, at)
+  if (applied?.steps === null) return { at: Infinity, by, rows: undefined }
+  const rows = plan.executed(tx, at, by)
   if (rows === undefined) {
     if (!isSure) tx.syncClients.noteRejection(client.number)
-    tx.applied.removeKeys(subject, txid)
-    tx.applied.put(subject, txid, client.number, now)
+    tx.applied.removeKeys(by, txid)
+    tx.applied.put(by, txid, now)
   }
-  return { at, rows }
+  return { at, by, rows }
 }
 
 async function executePlain(

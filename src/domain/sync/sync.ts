@@ -103,6 +103,7 @@ async function store(database: Database, given: Sync, subject: string) {
   const pushed = await pushTransactions(database, {
     actor,
     client,
+    isFirst: request.lastPull === undefined,
     transactions,
     baseOf,
     now,

@@ -21,6 +21,8 @@ import type { ClientTransaction, Operation } from './request'
 export interface Push {
   readonly actor: Actor & { readonly subject: string }
   readonly client: SyncClient
+  /** The client has had no answer yet. */
+  readonly isFirst?: boolean
   readonly transactions: readonly ClientTransaction[]
   /** The revision that the client had seen at an operation; undefined when it cannot be placed. */
   readonly baseOf: (operation: Operation) => number | undefined

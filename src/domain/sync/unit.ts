@@ -1,7 +1,7 @@
 import type { Access } from '../access/access'
 import { requireWriter } from '../access/actor'
 import type { Database, ReadTx, Step, WriteOptions, WriteTx } from '../store/store'
-import type { SyncClient } from '../store/sync'
+import type { AppliedTransaction, SyncClient } from '../store/sync'
 import type { Table } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
 import { minuteOf } from '../value/time'
@@ -218,6 +218,19 @@ function requireSynced(tx: ReadTx, name: string): Table {
   throw new SatchelError('UNKNOWN_TABLE', `There is no table ${quoted(name)}`, { reason: name })
 }
 
+/**
+ * What became of a transaction that came before. Until a client has an answer it names itself anew in each request
+ * (protocol.md §4.2).
+ */
+export function findApplied(
+  tx: ReadTx,
+  { client, isFirst }: Push,
+  txid: string,
+): AppliedTransaction | undefined {
+  const own = tx.applied.find(client.number, txid)
+  return own ?? (isFirst ? tx.applied.findOfUser(client.subject, txid) : undefined)
+}
+
 /** Rejects a transaction for good: when it comes again, later ones have been executed. */
 export function rejectOnce(
   tx: WriteTx,
@@ -226,15 +239,13 @@ export function rejectOnce(
   part: Progress,
   error: SatchelError,
 ): void {
-  const { actor, client, now } = push
+  const { client, now } = push
   const { code: name, message } = error
   reject(part, transaction, error)
   addRefused(part.refused, transaction, error)
   noteAll(push, transaction, part.names, { isRejected: true, revision: undefined })
   tx.syncClients.noteRejection(client.number)
-  tx.applied.put(actor.subject, transaction.txid, client.number, now, {
-    rejection: { name, message },
-  })
+  tx.applied.put(client.number, transaction.txid, now, { rejection: { name, message } })
 }
 
 export function reject(part: Progress, { txid }: ClientTransaction, error: SatchelError): void {

@@ -125,6 +125,8 @@ export interface SendOptions {
   readonly isUpload?: boolean
   /** Of the transactions, in order; new ones without it. */
   readonly txids?: readonly string[]
+  /** The client has had no answer yet. */
+  readonly isFirst?: boolean
 }
 
 let made = 0
@@ -143,7 +145,7 @@ export async function connect(
     transactions: readonly WireTransaction[],
     options: SendOptions = {},
   ): Promise<Pushed> {
-    const { now = NOW, rulesByTable = ROW_RULES, isUpload = false } = options
+    const { now = NOW, rulesByTable = ROW_RULES, isUpload = false, isFirst = false } = options
     const base = 'base' in options ? options.base : seen
     const changes = transactions.flatMap((operations, position) => {
       const prefix = isUpload ? 'upload-' : 'tx-'
@@ -164,6 +166,7 @@ export async function connect(
     const pushed = await pushTransactions(database, {
       actor,
       client: client!,
+      isFirst,
       transactions: request.transactions,
       baseOf: () => base,
       now,

@@ -57,7 +57,7 @@ describe('a transaction of a client', () => {
     expect(await read(database, 'cards', 'a')).toBeDefined()
   })
 
-  test('is executed once, however often and by whichever client of the user it is sent', async () => {
+  test('is executed once, however often it is sent, and by a client that had no answer under its last name', async () => {
     await using world = await setupPush()
     const { database } = world
     const alice = await connect(database, 'alice')
@@ -66,14 +66,17 @@ describe('a transaction of a client', () => {
     const txids = ['the-same']
     const first = await alice.send([[change('a', add(1))]], { txids })
     const revision = first.named.get('cards')?.get('a')?.revision
-    for (const client of [alice, second]) {
-      const again = await client.send([[change('a', add(1))]], { txids })
+    for (const [client, isFirst] of [
+      [alice, false],
+      [second, true],
+    ] as const) {
+      const again = await client.send([[change('a', add(1))]], { txids, isFirst })
       expect(again.rejections).toEqual([])
       expect(again.named.get('cards')?.get('a')).toMatchObject({ isAsSent: false, revision })
     }
     expect(await read(database, 'cards', 'a')).toMatchObject({ n: 1 })
     const bob = await connect(database, 'bob')
-    await bob.send([[insert(card('b', {}, 'bob'))]], { txids })
+    await bob.send([[insert(card('b', {}, 'bob'))]], { txids, isFirst: true })
     expect(await read(database, 'cards', 'b')).toBeDefined()
   })
 
@@ -82,7 +85,7 @@ describe('a transaction of a client', () => {
     const { database } = world
     const alice = await connect(database, 'alice')
     const known = (txid: string) =>
-      database.read((tx) => tx.applied.find('alice', txid) !== undefined)
+      database.read((tx) => tx.applied.findOfUser('alice', txid) !== undefined)
     const minutes = (n: number) => NOW + n * 60_000
     await alice.send([[insert(card('a'))]], { txids: ['one'], now: minutes(0) })
     await alice.send([[insert(card('b'))]], { txids: ['two'], now: minutes(9) })
