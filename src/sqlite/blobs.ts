@@ -139,7 +139,7 @@ function putBlob(context: WriteContext, blob: StoredBlob, uploader: RealmRef | n
   const { changes } = prepare(
     `INSERT INTO blobs (id, hash, size, type, created, file, sum, idle_since)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE WHEN ${IS_REFERENCED} THEN NULL ELSE ?8 END) ON CONFLICT DO NOTHING`,
-  ).run(id, hash, size, type, created, file, sumOf('blobs', blob), now)
+  ).run(id, hash, size, type, created, file, sumOf('blobs', { ...blob }), now)
   if (changes > 0) count(context, WHOLE, size, 1)
   else {
     setFile(context, id, file)

@@ -151,7 +151,6 @@ function columnsOf(name: SummedName): string {
 }
 
 /** The sum of a row, of which all columns that it covers are given. */
-export function sumOf(name: SummedName, row: object): number {
-  const columns: Row = { ...row }
-  return sumOfRow(TABLES[name].columns.map((column) => columns[column]))
+export function sumOf(name: SummedName, row: Row): number {
+  return sumOfRow(TABLES[name].columns.map((column) => row[column]))
 }

@@ -13,7 +13,7 @@ import type { LastPull, SyncRequest } from './request'
 import { placeRevision } from './revision'
 import { syncedOf } from './schema'
 import type { TextProperties } from './text'
-import { type Visibility, visibilityOf } from './visible'
+import type { Visibility } from './visible'
 
 /** One short read of an answer; a part of it has as many characters. */
 export const CHUNK: ChunkSize = { rows: 500, bytes: 128 * 1024 }
@@ -84,11 +84,10 @@ export interface PendingKey {
   readonly isMoved: boolean
 }
 
-/** Decides what the answer to a request holds, in the snapshot with which it begins. */
-export function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Plan {
+/** Decides what the answer to a request holds, in the snapshot with which it begins and its actor sees this. */
+export function makePlan(tx: ReadTx, pull: Pull, visibility: Visibility, chunk: ChunkSize): Plan {
   const { lastPull } = pull.request
   const revision = tx.revision()
-  const visibility = visibilityOf(tx, pull.actor)
   const base = baseOf(tx, pull.request, revision)
   const omitted = omittedRealms(tx, pull.request, visibility, base)
   const isListed = (id: string) => !omitted.has(id)
@@ -102,7 +101,7 @@ export function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Plan {
   const isSame = isWhole && knownIds.length === realms.length && had.size === realms.length
   const refsOf = (ids: readonly string[]) =>
     ids.length === 0 ? NONE : new Set(ids.flatMap((id) => visibility.refs.get(id) ?? []))
-  const { tables, text, echo } = syncedOf(tx, pull.request)
+  const { tables, unsynced, text, echo } = syncedOf(tx, pull.request)
   let isReported = false
   return {
     pull,
@@ -117,11 +116,7 @@ export function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Plan {
     newInvitations: refsOf(inviteRealms.filter((id) => !had.has(id) && !hadInvitations.has(id))),
     formerRealms: refsOf(inviteRealms.filter((id) => had.has(id))),
     tables,
-    newTables: new Set(
-      lastPull === undefined
-        ? []
-        : [...tables.keys()].filter((name) => !isInitiallySynced(pull.request, name)),
-    ),
+    newTables: lastPull === undefined ? NO_TABLES : unsynced,
     text,
     schema: echo,
     pending: pendingOf(pull.named, base, knownIds.length < had.size),
@@ -134,6 +129,8 @@ export function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Plan {
 }
 
 const NONE: ReadonlySet<RealmRef> = new Set()
+const NO_IDS: ReadonlySet<string> = new Set()
+const NO_TABLES: ReadonlySet<string> = new Set()
 const NO_REALMS: Pick<LastPull, 'realms' | 'inviteRealms'> = {
   realms: new Set(),
   inviteRealms: new Set(),
@@ -145,10 +142,6 @@ function leftOut(table: string, key: string): SatchelError {
     `The row ${quoted(key)} of the table ${quoted(table)} is damaged on the disk: a client syncs without it; satchel verify lists all damage`,
     { reason: key },
   )
-}
-
-function isInitiallySynced({ tables }: SyncRequest, name: string): boolean {
-  return tables.get(name)?.isInitiallySynced === true
 }
 
 /** The revision of the last pull; undefined when there was none that changes can be counted from. */
@@ -168,7 +161,7 @@ function omittedRealms(
   { realms, inviteRealms, refs, births, newestBirth }: Visibility,
   base: number | undefined,
 ): ReadonlySet<string> {
-  if (base !== undefined && newestBirth <= base) return new Set()
+  if (base !== undefined && newestBirth <= base) return NO_IDS
   const had = lastPull ?? NO_REALMS
   const isKnown = (id: string) => had.realms.has(id) || had.inviteRealms.has(id)
   const listed = [...realms, ...inviteRealms].filter(isKnown)

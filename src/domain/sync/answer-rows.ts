@@ -18,10 +18,14 @@ export interface Sight {
   readonly visibility: Visibility
 }
 
+/** In a read after the one in which the answer was planned. Throws as `requireStanding`. */
 export function sightOf(tx: ReadTx, plan: Plan): Sight {
   const { actor } = plan.pull
   requireStanding(tx, actor)
-  const visibility = visibilityOf(tx, actor)
+  return sightIn(plan, visibilityOf(tx, actor))
+}
+
+export function sightIn(plan: Plan, visibility: Visibility): Sight {
   const { realmRefs } = visibility
   const listed = plan.fresh.size === 0 ? plan.known : plan.known.union(plan.fresh)
   return {
@@ -104,12 +108,12 @@ function upsertNew(
 /** The operations that restore or correct the rows of the next pending keys. */
 export function pendingRows(
   tx: ReadTx,
-  plan: Plan,
+  sight: Sight,
   start: number,
 ): { readonly entries: string; readonly next: number | undefined } {
+  const { plan } = sight
   const { pending } = plan
   if (pending.length === 0) return { entries: '', next: undefined }
-  const sight = sightOf(tx, plan)
   const operations = createOperations()
   let at = start
   while (at < pending.length && at < start + CHUNK.rows && operations.size < plan.chunk.bytes) {

@@ -46,9 +46,7 @@ export function isNoted(
   if (known === undefined || known.seen <= now - NOTED_AGAIN) return false
   if (known.texts !== textsDeclared(request)) return false
   const tables = markedTables(request)
-  return (
-    tables.length === known.tables.length && tables.every((one, at) => one === known.tables[at])
-  )
+  return tables.size === known.tables.length && known.tables.every((name) => tables.has(name))
 }
 
 /** Stores the client, with what it declares. `now` in ms. Throws as `requireWriter`. */
@@ -63,7 +61,7 @@ export async function noteClient(
     requireWriter(tx, actor, now)
     const known = tx.syncClients.ensure(subject, request.clientIdentity, now)
     const texts = textsDeclared(request)
-    const client = { ...known, tables: markedTables(request), texts, seen: now }
+    const client = { ...known, tables: [...markedTables(request)], texts, seen: now }
     tx.syncClients.put(client)
     return client
   })

@@ -36,34 +36,31 @@ export function* commitRows(run: Execution, ends?: () => Work): Work {
   const checks = yield* guards(run, builtIn)
   const realms = builtIn.filter(({ table }) => table.name === 'realms')
   // Later rows find their realm, and the rights in it.
-  for (const [at, row] of realms.filter(isPut).entries()) {
+  yield* inTurns(realms.filter(isPut), (row) => {
     const placement = putRuled(run, row)
-    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
-    if (placement === undefined) continue
+    if (placement === undefined) return
     const { realm, owner } = placement
     if (owner !== null) run.owned.push({ realm, owner })
-  }
+  })
   const others = builtIn.filter(({ table }) => table.name !== 'realms')
-  for (const [at, row] of others.filter(isPut).entries()) {
-    putRuled(run, row)
-    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
-  }
+  yield* inTurns(others.filter(isPut), (row) => putRuled(run, row))
   for (const [table, plain] of Map.groupBy(rows, ({ table: its }) => its)) {
     if (!table.builtIn) yield* writePlain(run, table, plain)
   }
-  for (const [at, row] of [...others, ...realms].filter(isRemoval).entries()) {
-    removeRuled(run, row)
-    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
-  }
+  yield* inTurns([...others, ...realms].filter(isRemoval), (row) => removeRuled(run, row))
   if (ends !== undefined) yield* ends()
-  for (const [at, { row, check }] of checks.toReversed().entries()) {
-    named(row, () => check(run.tx))
-    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
-  }
+  yield* inTurns(checks.toReversed(), ({ row, check }) => named(row, () => check(run.tx)))
 }
 
 /** Rows of built-in tables that are judged and written before others may get a turn. */
 const TURN_RULED_ROWS = 20
+
+function* inTurns<T>(rows: readonly T[], work: (row: T) => unknown): Work {
+  for (let at = 0; at < rows.length; at += 1) {
+    work(rows[at]!)
+    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
+  }
+}
 
 function isPut({ state }: Row): boolean {
   return state.kind === 'row'
@@ -75,15 +72,14 @@ function isRemoval({ state, before }: Row): boolean {
 
 /** Gives the owner of each realm a row of `members` in it unless there is one. */
 export function* addOwnerRows(run: Execution, owned: readonly OwnedRealm[]): Work {
-  for (const [at, { realm, owner }] of owned.entries()) {
-    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
-    if (run.tx.realms.findByRef(realm.ref) === undefined) continue
+  yield* inTurns(owned, ({ realm, owner }) => {
+    if (run.tx.realms.findByRef(realm.ref) === undefined) return
     const table = run.tx.tables.find('realms')
     if (table === undefined) throw new Error('the table realms is missing')
     const accepted = ensureOwnerRow(writingOf(run, table), realm, owner)
     const row = accepted === undefined ? undefined : rowOfMember(run, accepted)
     if (row !== undefined) markDiverged(run, row)
-  }
+  })
 }
 
 function rowOfMember({ overlay }: Execution, key: string): Row | undefined {
@@ -98,15 +94,14 @@ interface Check {
 /** What the guards forbid is forbidden at the end of the transaction, not between two rows. */
 function* guards(run: Execution, rows: readonly Row[]): Work<Check[]> {
   const checks: Check[] = []
-  for (const [at, row] of rows.entries()) {
-    if (at % TURN_RULED_ROWS === TURN_RULED_ROWS - 1) yield
+  yield* inTurns(rows, (row) => {
     const realm = row.before?.realm ?? namedRealm(run, row)
     const writing = writingOf(run, row.table)
     const rules = rulesOf(writing.rulesByTable, row.table)
-    if (rules === undefined || realm === undefined) continue
+    if (rules === undefined || realm === undefined) return
     const check = named(row, () => rules.guard(writing, realm, row.before))
     if (check !== undefined) checks.push({ row, check })
-  }
+  })
   return checks
 }
 

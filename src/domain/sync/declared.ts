@@ -23,7 +23,7 @@ interface Declaring {
 
 /** The facts that follow from the tables that a client declares. */
 interface Facts {
-  readonly marked: readonly string[]
+  readonly marked: ReadonlySet<string>
   readonly texts: string
 }
 
@@ -56,8 +56,8 @@ export function schemaName(tables: Tables): string | undefined {
   return namesOfSchemas.get(tables)
 }
 
-/** The tables that a client syncs, in its order. */
-export function markedTables({ tables }: Declaring): readonly string[] {
+/** The names of the tables that a client syncs, in its order. */
+export function markedTables({ tables }: Declaring): ReadonlySet<string> {
   return factsOf(tables).marked
 }
 
@@ -78,7 +78,7 @@ function findFacts(tables: Tables): Facts {
     .filter(([, { textProperties }]) => textProperties.length > 0)
     .map(([name, { textProperties }]) => [name, textProperties])
   return {
-    marked: marked.map(([name]) => name),
+    marked: new Set(marked.map(([name]) => name)),
     texts: declared.length === 0 ? '' : JSON.stringify(declared),
   }
 }

@@ -16,10 +16,11 @@ import {
   dropFormerRows,
   pendingRows,
   type Sight,
+  sightIn,
   sightOf,
 } from './answer-rows'
 import { withoutText } from './text'
-import { isPersonal } from './visible'
+import { isPersonal, visibilityOf } from './visible'
 
 /** A part of an answer. */
 export interface AnswerPart {
@@ -73,7 +74,7 @@ export async function* answerSync(database: Database, pull: Pull): AsyncGenerato
   }
   // While it waits it holds nothing of what it will send, as very many may wait.
   await pull.untilItsTurn?.()
-  yield* partsOf(database, await database.read((tx) => begin(tx, pull, CHUNK)))
+  yield* partsOf(database, await database.read((tx) => begin(tx, pull, CHUNK).plan))
 }
 
 async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPart> {
@@ -94,7 +95,7 @@ async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPa
   }
   for await (const entries of stream(database, plan)) yield* add(entries)
   for (let from: number | ChangePosition = plan.revision; ;) {
-    const closing: Closing = await database.read((tx) => close(tx, plan, from))
+    const closing: Closing = await database.read((tx) => close(tx, sightOf(tx, plan), from))
     yield* add(closing.entries)
     if (closing.next === undefined) {
       await notePrivates(database, plan)
@@ -146,9 +147,10 @@ function lastPart(
   }
 }
 
-function begin(tx: ReadTx, pull: Pull, chunk: ChunkSize): Plan {
+function begin(tx: ReadTx, pull: Pull, chunk: ChunkSize): Sight {
   requireStanding(tx, pull.actor)
-  return makePlan(tx, pull, chunk)
+  const visibility = visibilityOf(tx, pull.actor)
+  return sightIn(makePlan(tx, pull, visibility, chunk), visibility)
 }
 
 /** Plans an answer, and reads all of it when one short read suffices. */
@@ -157,13 +159,14 @@ function beginShort(
   pull: Pull,
   size: ChunkSize,
 ): { readonly plan: Plan; readonly closing: (Closing & Snapshot) | undefined } {
-  const plan = begin(tx, pull, size)
+  const sight = begin(tx, pull, size)
+  const { plan } = sight
   const { fresh, newTables, pending, base } = plan
   const isLong = { plan, closing: undefined }
   if (fresh.size > 0 || newTables.size > 0 || pending.length > size.rows) return isLong
-  const named = pendingRows(tx, plan, 0)
+  const named = pendingRows(tx, sight, 0)
   if (named.next !== undefined) return isLong
-  const closing = close(tx, plan, base)
+  const closing = close(tx, sight, base)
   if (closing.next !== undefined) return isLong
   return { plan, closing: { ...closing, entries: joined(named.entries, closing.entries) } }
 }
@@ -202,7 +205,7 @@ async function* stream(database: Database, plan: Plan): AsyncGenerator<string> {
     .map((table) => ({ table, realms: newTables.has(table.name) ? fresh.union(known) : fresh }))
     .filter(({ realms }) => realms.size > 0)
   yield* inReads(database, START, (tx, place) => readWholes(tx, plan, wholes, place))
-  yield* inReads(database, 0, (tx, start) => pendingRows(tx, plan, start))
+  yield* inReads(database, 0, (tx, start) => pendingRows(tx, sightOf(tx, plan), start))
 }
 
 /** The entries of one read, and where the next one goes on; undefined at the end. */
@@ -365,8 +368,8 @@ type Snapshot = Pick<AnswerEnd, 'revision' | 'serverRevision'>
  * The next changes of all listed realms as they are now. The chunk after which nothing is left is the
  * final snapshot: a row that was sent earlier and changed again is in it once more.
  */
-function close(tx: ReadTx, plan: Plan, after: number | ChangePosition): Closing {
-  const sight = sightOf(tx, plan)
+function close(tx: ReadTx, sight: Sight, after: number | ChangePosition): Closing {
+  const { plan } = sight
   const revision = tx.revision()
   const operations = createOperations()
   const realms = movedByOthers(tx, sight, after, revision)

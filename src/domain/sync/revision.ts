@@ -2,7 +2,7 @@ import type { Run } from '../store/sync'
 
 /** A revision as clients store and echo it: `["<run>","<number>"]`. */
 export function formatRevision(run: Run, revision: number): string {
-  return JSON.stringify([run.id, String(revision)])
+  return `${beginningOf(run)}${revision}"]`
 }
 
 /**
@@ -15,24 +15,17 @@ export function placeRevision(
   current: number,
   text: unknown,
 ): number | undefined {
-  const parsed = typeof text === 'string' ? parse(text) : undefined
-  if (parsed === undefined) return undefined
-  const position = runs.findIndex(({ id }) => id === parsed.id)
+  if (typeof text !== 'string') return undefined
+  const position = runs.findLastIndex((one) => text.startsWith(beginningOf(one)))
   const run = runs[position]
   if (run === undefined) return undefined
+  const number = Number.parseInt(text.slice(beginningOf(run).length))
   const last = runs[position + 1]?.first ?? current
-  return parsed.number >= run.first && parsed.number <= last ? parsed.number : undefined
+  const isGiven = number >= run.first && number <= last
+  return isGiven && formatRevision(run, number) === text ? number : undefined
 }
 
-function parse(text: string): { id: string; number: number } | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (!Array.isArray(value) || value.length !== 2) return undefined
-    const [id, digits] = value as [unknown, unknown]
-    if (typeof id !== 'string' || typeof digits !== 'string') return undefined
-    const number = Number(digits)
-    return Number.isSafeInteger(number) && String(number) === digits ? { id, number } : undefined
-  } catch {
-    return undefined
-  }
+/** The id of a run is plain text: it needs no escapes. */
+function beginningOf({ id }: Run): string {
+  return `["${id}","`
 }

@@ -31,6 +31,8 @@ export function hasSchemaNews(
 export interface Synced {
   /** The tables that the client syncs, by name. */
   readonly tables: ReadonlyMap<string, Table>
+  /** Those of which the client has not had all rows. */
+  readonly unsynced: ReadonlySet<string>
   /** The values that are left out of its rows; undefined for none. */
   readonly text: TextProperties | undefined
   /** The `schema` of an answer, as JSON (`echoSchema`). */
@@ -49,14 +51,18 @@ export function syncedOf(tx: ReadTx, { tables }: SyncRequest): Synced {
 
 function findSynced(tx: ReadTx, declared: SyncRequest['tables']): Synced {
   const tables = new Map<string, Table>()
+  const unsynced = new Set<string>()
   let isKnown = true
-  for (const [name, { isMarked }] of declared) {
+  for (const [name, { isMarked, isInitiallySynced }] of declared) {
     const table = isMarked ? tx.tables.find(name) : undefined
-    if (table !== undefined && !table.hidden) tables.set(name, table)
+    if (table !== undefined && !table.hidden) {
+      tables.set(name, table)
+      if (!isInitiallySynced) unsynced.add(name)
+    }
     if (isMarked && (table?.primaryKey ?? null) === null) isKnown = false
   }
   const echo = JSON.stringify(echoSchema(declared, tables))
-  return { tables, text: textProperties(declared, tables), echo, isKnown }
+  return { tables, unsynced, text: textProperties(declared, tables), echo, isKnown }
 }
 
 /** Tables that are learned before others get a turn. */

@@ -235,8 +235,8 @@ function heard({ pull, answering }: StoredRequest, parts: AsyncGenerator<AnswerP
       const part = value as AnswerPart | undefined
       if (part?.end === undefined) return part
       const { request } = pull
-      const tables = new Set(markedTables(request))
-      answering.answered({ ...part.end, tables, texts: textsDeclared(request) })
+      const [tables, texts] = [markedTables(request), textsDeclared(request)]
+      answering.answered({ ...part.end, tables, texts })
       answering[Symbol.dispose]()
       return part
     },
