@@ -5,7 +5,6 @@ import { type CreationRule, requireCreator } from '../domain/database/creation'
 import { newDatabaseName } from '../domain/value/database-name'
 import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
-import { SERVICE } from '../host/test-mode'
 import { sendServerMail } from '../mail/mailer'
 import type { Message } from '../mail/message'
 import { createDatabase } from './databases'
@@ -22,7 +21,7 @@ export function createCreation(
   const { hosts, clock, mail, testing } = folder
   const rule = () => config.createDatabases ?? (isDevelopment() ? ANYONE : OFF)
   const print = (message: Message) => {
-    testing?.keepMail(SERVICE, message)
+    testing?.keepMail(message)
     mail.print(message)
   }
   return {

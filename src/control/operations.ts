@@ -7,6 +7,7 @@ import { databaseOperations } from './databases'
 import { jobOperations } from './jobs'
 import { liveOperations } from './live'
 import { mailOperations } from './mail'
+import { mailsOperations } from './mails'
 import type { Given } from './fields'
 import { type AnyOperation, type Named, onFolder, type Operation } from './operation'
 import { objectOperations } from './objects'
@@ -33,6 +34,7 @@ const OPERATIONS = {
   ...liveOperations,
   ...backupOperations,
   ...mailOperations,
+  ...mailsOperations,
   ...userOperations,
   ...policyOperations,
   ...providerOperations,

@@ -219,22 +219,26 @@ export const userOperations = {
         refusals: ['UNKNOWN_USER'],
       },
     },
-    async ({ database }, { user }, { folder, actor, now, record }) => {
+    async ({ database, mailbox }, { user }, { folder, actor, now, record }) => {
       const id = foldUserId(user)
       const isOwn = id === actor.subject
       if (!isOwn) requireScopes(actor, WRITE)
-      await database.write(
+      const email = await database.write(
         (tx) => {
           // Leaving needs no licence; removing others does.
           if (isOwn) requireStanding(tx, actor)
           else requireWriter(tx, actor, now)
           // First: the caller may be this user, of whom nothing is to be left.
           record(tx)
+          const address = tx.users.find(id)?.data?.['email']
           removeUser(tx, id, now)
+          return address
         },
         { subject: actor.subject },
       )
       folder.audit.rename(id, randomToken(12))
+      mailbox.forget(id)
+      if (typeof email === 'string') mailbox.forget(email)
       return { id }
     },
   ),

@@ -8,6 +8,7 @@ import type { ServerAudit } from '../domain/store/audit'
 import type { OldCopy } from '../domain/store/engine'
 import type { EngineFigures } from '../domain/store/meter'
 import type { Compacted } from '../domain/store/store'
+import { createMailbox, type Mailbox } from './mailbox'
 import type { Message } from '../mail/message'
 import type { ServerMail } from '../mail/mailer'
 import { isLoopback } from '../net/networks'
@@ -59,6 +60,8 @@ export interface DataFolder extends AsyncDisposable {
   readonly mail: ServerMail
   /** How much one request may write. */
   readonly writeLimits: WriteLimits
+  /** True in test mode, and in development: the contents of mails may be seen. */
+  keepsMails(): boolean
   /** The limits of each part of an imported file. */
   readonly importLimits: PartLimits
   /** Which values of objects become blobs, for databases without a rule of their own. */
@@ -118,14 +121,22 @@ export async function takeDataFolder(
   let serving: Serving | null = null
   let isStarting = printer !== undefined
   const base = () => config.publicUrl ?? (isLoopback(config.host) ? (serving?.url ?? null) : null)
+  const mailboxes = new Map<string, Mailbox>()
   const context = {
     ...createContext(config, clock, printer, base, testing),
     engine,
+    mailboxOf: (name: string) => testing?.mailbox(name) ?? mailboxOf(mailboxes, name),
+    keepsMails: () => testing !== undefined || (printer?.isDevelopment() ?? false),
     isStarting: () => isStarting,
   }
   const { store } = engine
   const all = stack.use(createHosts({ store, open: (through) => openHost(through, context) }))
   testing?.opened(all.at('test'), engine.tests)
+  all.at('upkeep').watch({
+    opened: () => undefined,
+    disconnected: () => undefined,
+    removed: (name) => void mailboxes.delete(name),
+  })
   const deletions = stack.use(createDeletions(all.at('upkeep'), clock))
   const backups = createBackups(config.memory)
   const owned = stack.move()
@@ -151,6 +162,7 @@ export async function takeDataFolder(
     figures: () => engine.figures(),
     serverFile: () => engine.serverFile(),
     mail: context.mail,
+    keepsMails: () => context.keepsMails(),
     addressOf: (database) => context.addressOf(database),
     writeLimits: config,
     importLimits: importLimits(config),
@@ -176,7 +188,7 @@ function createContext(
   printer: MailPrinter | undefined,
   base: () => string | null,
   doubles: TestDoubles | undefined,
-): Omit<HostContext, 'engine' | 'isStarting'> {
+): Omit<HostContext, 'engine' | 'isStarting' | 'mailboxOf' | 'keepsMails'> {
   const { maxExpiresIn, maxNotBefore, maxClockSkew } = config
   const { allowPrivateAddresses, test, printMails } = config
   // A developer's login provider is on the same machine.
@@ -200,6 +212,15 @@ function createContext(
     addressOf: (database) => addressBelow(base(), database),
   }
 }
+
+function mailboxOf(mailboxes: Map<string, Mailbox>, name: string): Mailbox {
+  const mailbox = mailboxes.get(name) ?? createMailbox(MOST_MAILS)
+  mailboxes.set(name, mailbox)
+  return mailbox
+}
+
+/** So many mails are kept for each database. */
+const MOST_MAILS = 100
 
 function addressBelow(base: string | null, database: string): string | null {
   return base === null ? null : `${base}/${database}`

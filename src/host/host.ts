@@ -25,12 +25,13 @@ import { describePlace, placeOfImport } from '../domain/transfer/import-place'
 import { REMOVAL_STEPS } from '../domain/user/removal'
 import { mailLog, serverLog } from '../log/log'
 import { createMailer, type ServerMail } from '../mail/mailer'
-import { DeliveryError, type Message } from '../mail/message'
+import { DeliveryError } from '../mail/message'
 import type { Outbound } from '../net/outbound'
 import { ZIP } from '../zip/format'
 import { addNotice } from '../auth/otp/otp-request'
 import { MINUTE } from '../domain/value/time'
 import type { Through } from './door'
+import { failedMail, keptMail, type Mailbox } from './mailbox'
 
 /** A database that is open and everything that lives with it, for one door. */
 export interface Host extends HostParts {
@@ -48,6 +49,8 @@ export interface HostParts extends AsyncDisposable {
   /** Issues and verifies the tokens of the database. */
   readonly authority: Authority
   readonly mailer: Mailer
+  /** The last mails that it has sent. */
+  readonly mailbox: Mailbox
   /** The bytes of the blobs. */
   readonly blobs: HoldableBlobs
   /** The secret key as a backup has it; no file for a key from the settings. */
@@ -77,6 +80,10 @@ export interface HostContext {
   readonly call: Outbound
   /** How mails are sent unless the database has settings of its own. */
   readonly mail: ServerMail
+  /** The mails of a database, also after it was closed. */
+  mailboxOf(database: string): Mailbox
+  /** True while the contents of mails may be kept. */
+  keepsMails(): boolean
   /** False for a command, which leaves queued mails to the server. */
   readonly isSending: boolean
   /** True until a server has started: what it can make later waits. */
@@ -89,8 +96,6 @@ export interface HostContext {
 /** The parts that test mode puts in the place of real ones. */
 export interface TestDoubles {
   readonly clockOf: (database: string) => Clock
-  /** Keeps a mail that would be printed. */
-  keepMail(database: string, message: Message): void
   /** True when a snapshot needs this file of a blob. */
   isPinned(database: string, file: string): boolean
 }
@@ -116,12 +121,15 @@ export async function openHost(through: Through, context: HostContext): Promise<
     await openHoldable((isNeeded) => engine.openBlobs(upkeep, isNeeded), isUsed, report),
   )
   const scratch = await engine.openScratch(upkeep)
+  const mailbox = context.mailboxOf(name)
   const mailer = stack.use(
     createMailer({
       database: through('mail'),
       clock,
       vault,
-      server: { ...context.mail, print: (mail) => printMail(name, mail, context) },
+      server: context.mail,
+      left: (message, state) => mailbox.keep(keptMail(message, state, context.keepsMails())),
+      failed: (id, letter, failure) => mailbox.keep(failedMail(id, letter, clock.now(), failure)),
       complete: addNotice,
       isSending: context.isSending,
       report: (...failure) => reportMail(name, ...failure),
@@ -162,6 +170,7 @@ export async function openHost(through: Through, context: HostContext): Promise<
     lead: () => (clock === context.clock ? 0 : Math.round(clock.now() - context.clock.now())),
     authority,
     mailer,
+    mailbox,
     blobs,
     key: {
       facts: { place: engine.hasKeyFiles ? 'file' : 'external', proof: keyProof(secretKey) },
@@ -177,11 +186,6 @@ export async function openHost(through: Through, context: HostContext): Promise<
     address: () => upkeep.read(addressOf),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
-}
-
-function printMail(database: string, message: Message, { mail, doubles }: HostContext): void {
-  doubles?.keepMail(database, message)
-  mail.print(message)
 }
 
 function reportBlobs(database: string, error: unknown): void {

@@ -1,5 +1,6 @@
 import type { TokenAnswer } from '../auth/grant/issuer'
 import type { TestStore } from '../domain/store/test-store'
+import type { Mailbox } from './mailbox'
 import type { Message } from '../mail/message'
 import type { Host, TestDoubles } from './host'
 import type { Hosts } from './hosts'
@@ -25,6 +26,8 @@ export interface Testing extends TestDoubles {
    * applies the seed again. Snapshots stay.
    */
   reset(database: string): Promise<void>
+  /** Keeps a mail of the server itself, which was printed. */
+  keepMail(message: Message): void
   mailbox(database: string): Mailbox
   login(database: string, login: LoginOrder): Promise<TokenAnswer & { readonly url?: string }>
   /** The time of the database, ms, which `change` changes first. */
@@ -125,32 +128,4 @@ export interface ClockChange {
   readonly set: string | null
   /** True stops the clock, false lets it run on. */
   readonly freeze: boolean | null
-}
-
-/** A mail as tests read it. */
-export interface KeptMail {
-  readonly id: string
-  readonly to: string
-  readonly kind: string
-  readonly subject: string
-  /** The one-time code; null in other mails. */
-  readonly otp: string | null
-  /** The link of the mail; null when it has none. */
-  readonly link: string | null
-  readonly text: string
-  readonly html: string
-}
-
-/** The mails of one database, in memory. */
-export interface Mailbox {
-  /** Oldest first. */
-  readonly mails: readonly KeptMail[]
-  keep(message: Message): void
-  /** Replaces all mails, for a snapshot or a reset. */
-  replace(mails: readonly KeptMail[]): void
-  /**
-   * The mails to this address, or to all, that came after the mail `after`, newest first. While there is
-   * none it waits for one, up to `wait` ms of real time.
-   */
-  find(to: string | null, after: string | null, wait: number): Promise<readonly KeptMail[]>
 }

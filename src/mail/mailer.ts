@@ -41,6 +41,10 @@ export interface MailerParts {
   readonly clock: Clock
   readonly vault: Vault
   readonly server: ServerMail
+  /** Called with each mail that has left. */
+  readonly left: (message: Message, state: Way['state']) => void
+  /** Called with each mail that is given up, and a sentence that says why. */
+  readonly failed: (id: string, letter: Letter | undefined, failure: string) => void
   /** Completes a letter with facts that are looked up when it leaves. `now` in ms. */
   readonly complete: (tx: ReadTx, letter: Letter, now: number) => Letter
   /** False for a command: the server sends the waiting mails. */
@@ -51,16 +55,27 @@ export interface MailerParts {
 
 /** The mailer of one database, with its own settings and templates or those of the server. */
 export function createMailer(parts: MailerParts): Mailer & Outbox {
-  const { database, clock, vault, server, report } = parts
+  const { database, clock, vault, server } = parts
+  /** Why waiting mails could not be sent, by their ids. */
+  const failures = new Map<string, string>()
   const outbox = parts.isSending
     ? createOutbox({
         database,
         clock,
         deliver: async (mail, signal) =>
           void (await deliver(mail.id, openLetter(vault, mail), signal)),
-        report: (mail, error, isFinal) => report(findLetter(vault, mail), error, isFinal),
+        report,
       })
     : NO_OUTBOX
+
+  function report(mail: QueuedMail, error: unknown, isFinal: boolean): void {
+    const letter = findLetter(vault, mail)
+    const failure = error instanceof DeliveryError ? error.message : 'The log says more'
+    failures.delete(mail.id)
+    if (isFinal) parts.failed(idOf(mail.id), letter, failure)
+    else if (failures.size < MOST_FAILURES) failures.set(mail.id, failure)
+    parts.report(letter, error, isFinal)
+  }
 
   async function deliver(
     mailId: string,
@@ -75,8 +90,10 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
     if (way === undefined) throw new DeliveryError(NOT_CONFIGURED, false)
     const wording = own ?? (await wordMail(templates, letter.kind, { ...letter.variables }))
     const { from } = way.route
-    const id = `msg_${mailId}`
-    await way.transport({ id, letter, from, ...wording, date: clock.now() }, signal)
+    const message = { id: idOf(mailId), letter, from, ...wording, date: clock.now() }
+    await way.transport(message, signal)
+    failures.delete(mailId)
+    parts.left(message, way.state)
     return way
   }
 
@@ -98,11 +115,12 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
         from: sender ?? usualSender(address) ?? NOBODY,
         isOwn,
       }
-      return { transport: transportTo(address, hookSecret, server.call), route }
+      return { transport: transportTo(address, hookSecret, server.call), state: 'sent', route }
     }
     if (!server.isPrinting()) return undefined
     return {
       transport: printTo(server),
+      state: 'printed',
       route: { to: 'the terminal of the server', from: sender ?? NOBODY, isOwn },
     }
   }
@@ -146,6 +164,32 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
         expires: letter.expires,
       })
     },
+
+    async waiting(limit) {
+      const mails = await database.read((tx) => tx.mails.due(Infinity, limit))
+      return mails.map((mail) => ({
+        id: idOf(mail.id),
+        letter: findLetter(vault, mail),
+        created: mail.created,
+        attempts: mail.attempts,
+        due: mail.due,
+        expires: mail.expires,
+        failure: failures.get(mail.id) ?? null,
+      }))
+    },
+
+    retry: (id, write) =>
+      write((tx) => {
+        const mail = findWaiting(tx, id)
+        if (mail !== undefined) tx.mails.put({ ...mail, due: clock.now() })
+        return mail !== undefined
+      }),
+
+    discard: (id, write) =>
+      write((tx) => {
+        const mail = findWaiting(tx, id)
+        return mail !== undefined && tx.mails.remove(mail.id)
+      }),
 
     route: () => database.read((tx) => findWay(tx)?.route),
 
@@ -197,7 +241,7 @@ export async function sendServerMail(
   const from = sender ?? (address === null ? null : usualSender(address)) ?? NOBODY
   await trying(async (signal) => {
     const wording = await wordMail(BUILT_IN_TEMPLATES, letter.kind, { ...letter.variables })
-    await transport({ id: `msg_${randomToken(12)}`, letter, from, ...wording, date: now }, signal)
+    await transport({ id: idOf(randomToken(12)), letter, from, ...wording, date: now }, signal)
   })
 }
 
@@ -225,9 +269,11 @@ function printTo(server: ServerMail): Transport {
 }
 
 /** The route of mails and its transport. */
-interface Way {
+export interface Way {
   readonly route: MailRoute
   readonly transport: Transport
+  /** The state of a mail that has gone this way. */
+  readonly state: 'sent' | 'printed'
 }
 
 interface Addressing {
@@ -238,6 +284,18 @@ interface Addressing {
   readonly isOwn: boolean
 }
 
+/** The id of a mail outside of its database. */
+function idOf(mailId: string): string {
+  return `msg_${mailId}`
+}
+
+function findWaiting(tx: ReadTx, id: string): QueuedMail | undefined {
+  return tx.mails.due(Infinity, MOST_WAITING).find((mail) => idOf(mail.id) === id)
+}
+
+/** A person looks at so many waiting mails at most. */
+const MOST_WAITING = 1_000
+const MOST_FAILURES = 1_000
 const NO_OUTBOX: Outbox = { async idle() {}, async [Symbol.asyncDispose]() {} }
 const ADDRESS_LABEL = 'mail address'
 const SECRET_LABEL = 'mail hook'

@@ -8,7 +8,21 @@ import { SECOND } from '../domain/value/time'
 /** Sends messages to a mail server, each over its own connection. */
 export function smtpTransport(address: SmtpAddress): Transport {
   return (message, signal) =>
-    connected(address, (transporter) => transporter.sendMail({ ...mailOf(message), signal }))
+    connected(address, (transporter) =>
+      transporter.sendMail({ ...mailOf({ ...message, to: message.letter.to }), signal }),
+    )
+}
+
+/** The source of a mail, as mail programs show it. */
+export async function sourceOf(mail: MailParts): Promise<string> {
+  const { createTransport } = await import('nodemailer')
+  const transporter = createTransport({ streamTransport: true, buffer: true })
+  const { message } = (await transporter.sendMail({
+    ...mailOf(mail),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })) as { message: Buffer }
+  return message.toString()
 }
 
 /** Connects to a mail server and logs in, without a mail. Throws `DeliveryError`. */
@@ -58,10 +72,15 @@ async function trust({ tls, ca }: SmtpAddress) {
   }
 }
 
-function mailOf({ letter, from, subject, text, html, date }: Message) {
+/** The parts of a mail; `date` in ms since the epoch. */
+export type MailParts = Pick<Message, 'from' | 'subject' | 'text' | 'html' | 'date'> & {
+  readonly to: string
+}
+
+function mailOf({ to, from, subject, text, html, date }: MailParts) {
   return {
     from: parseSender(from),
-    to: { name: '', address: letter.to },
+    to: { name: '', address: to },
     subject,
     text,
     html,

@@ -11,12 +11,12 @@ import { randomToken } from '../domain/value/id'
 import { newSecret } from '../domain/value/secret'
 import type { Host } from '../host/host'
 import type { Hosts } from '../host/hosts'
-import type { Fault, KeptMail, Mailbox, Testing } from '../host/test-mode'
+import { type Fault, SERVICE, type Testing } from '../host/test-mode'
+import { createMailbox, type KeptMail, keptMail, type Mailbox } from '../host/mailbox'
 import { changeClock, clockAt, type ClockState, type MovableClock, REAL_TIME } from './clock'
 import { changeFault, NO_FAULT } from './fault'
 import type { Idp } from './idp'
 import { listFiles } from '../domain/blob/verification'
-import { createMailbox } from './mailbox'
 
 /** The test state of one database. */
 interface Bench {
@@ -48,6 +48,8 @@ interface Base {
 
 /** So many snapshots may be kept for each database: they are in memory. */
 const MOST_SNAPSHOTS = 100
+/** So many mails are kept for each database. */
+const MOST_MAILS = 1_000
 
 export function createTesting(machine: Clock, token: string): Testing {
   const benches = new Map<string, Bench>()
@@ -60,7 +62,7 @@ export function createTesting(machine: Clock, token: string): Testing {
     if (known !== undefined) return known
     const bench: Bench = {
       clock: clockAt(machine, REAL_TIME),
-      mailbox: createMailbox(),
+      mailbox: createMailbox(MOST_MAILS),
       snapshots: new Map(),
       fault: NO_FAULT,
       idp: undefined,
@@ -120,7 +122,7 @@ export function createTesting(machine: Clock, token: string): Testing {
   return {
     token,
     clockOf: (database) => benchOf(database).clock,
-    keepMail: (database, message) => benchOf(database).mailbox.keep(message),
+    keepMail: (message) => benchOf(SERVICE).mailbox.keep(keptMail(message, 'printed', true)),
     isPinned(database, file) {
       const { base, snapshots } = benchOf(database)
       return (

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type KeptMail, SERVICE } from '../../src/host/test-mode'
+import { SERVICE } from '../../src/host/test-mode'
+import type { MailContents } from '../../src/host/mailbox'
 import type { TestServer } from '../setup'
 
 const PROGRAM = join(import.meta.dir, '../../node_modules/dexie-cloud/bin/index.js')
@@ -87,16 +88,18 @@ export function login(server: TestServer, email: string, database = SERVICE): An
   }
 }
 
+type TestMail = MailContents & { readonly id: string }
+
 /** The mails of a database of a server in test mode, or of its service, newest first. */
 export async function mailsTo(
   { url, test }: TestServer,
   email: string,
   database = SERVICE,
   query = '',
-): Promise<readonly KeptMail[]> {
+): Promise<readonly TestMail[]> {
   const address = `${url}/${database}/_test/mail?to=${encodeURIComponent(email)}${query}`
   const headers = { authorization: `Bearer ${test?.token}` }
-  const { mails } = (await (await fetch(address, { headers })).json()) as { mails: KeptMail[] }
+  const { mails } = (await (await fetch(address, { headers })).json()) as { mails: TestMail[] }
   return mails
 }
 

@@ -1,3 +1,4 @@
+import { createMailbox } from '../../src/host/mailbox'
 import { DEFAULT_LIMITS } from '../../src/auth/limits'
 import type { Engine } from '../../src/domain/store/engine'
 import { openFolderEngine } from '../../src/host/folder-engine'
@@ -38,6 +39,8 @@ export function setupHosts(options: Partial<HostsOptions> = {}, parts: Partial<E
     isStarting: () => false,
     engine: { ...engine, ...parts },
     addressOf: () => null,
+    mailboxOf: () => createMailbox(10),
+    keepsMails: () => false,
   }
   const all = createHosts({
     store,

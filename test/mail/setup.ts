@@ -54,6 +54,8 @@ export async function setupMailer(
       vault,
       complete,
       isSending: true,
+      left: () => undefined,
+      failed: () => undefined,
       server: {
         address: null,
         sender: 'Test <test@example.com>',

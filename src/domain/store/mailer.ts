@@ -105,6 +105,21 @@ export interface MailRoute {
   readonly isOwn: boolean
 }
 
+/** A mail that was not sent yet. Times in ms since the epoch. */
+export interface WaitingMail {
+  readonly id: string
+  /** Undefined when it was sealed with another key. */
+  readonly letter: Letter | undefined
+  readonly created: number
+  /** How often it was tried. */
+  readonly attempts: number
+  /** When it is tried next, and until when. */
+  readonly due: number
+  readonly expires: number
+  /** Why it could not be sent, as far as this process knows. */
+  readonly failure: string | null
+}
+
 /** The settings of a database; absent ones stay unchanged, null restores those of the server. */
 export interface MailChange {
   readonly address?: string | null
@@ -120,6 +135,12 @@ export interface Mailer extends AsyncDisposable {
    * after the commit, and again until it has gone or expires. Throws `MAIL_NOT_CONFIGURED`.
    */
   post(tx: WriteTx, letter: Letter): void
+  /** Up to `limit` mails that wait to be sent, the longest waiting first. */
+  waiting(limit: number): Promise<readonly WaitingMail[]>
+  /** Sends a waiting mail now. `write` runs the unit of the change. False when there is none with this id. */
+  retry(id: string, write: Write): Promise<boolean>
+  /** Removes a waiting mail. `write` runs the unit of the change. False when there is none with this id. */
+  discard(id: string, write: Write): Promise<boolean>
   /** Undefined when mails cannot be sent. */
   route(): Promise<MailRoute | undefined>
   /**
