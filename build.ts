@@ -5,6 +5,7 @@ import { makeDebs } from './packaging/deb'
 import { DIST } from './packaging/folders'
 import { makePackage, makePublished } from './packaging/npm'
 import { findPlatform } from './packaging/platforms'
+import { makeRelease } from './packaging/release'
 
 const EXECUTABLE = join(DIST, 'satchel')
 
@@ -31,6 +32,8 @@ const MODES: Readonly<Record<string, (names: readonly string[]) => Promise<void>
   '--publish': makePublished,
   /** Packages for Debian in `dist/deb`; `arm64` or `amd64` makes one of them. */
   '--deb': makeDebs,
+  /** `bun run release`: everything that is downloaded, in `dist/release`; with names, for these platforms only. */
+  '--release': (names) => makeRelease(names.map(findPlatform)),
 }
 
 const given = process.argv.slice(2)

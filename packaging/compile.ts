@@ -7,6 +7,13 @@ import { makeBlank } from '../src/sqlite/prepare'
 import { findCommit } from './commit'
 import { DIST, ROOT } from './folders'
 
+/** The program and its workers, which an executable has no files to load from. */
+export const ENTRY_POINTS: readonly string[] = [
+  'src/main.ts',
+  'src/sqlite/checkpoint-worker.ts',
+  'src/sqlite/file-worker.ts',
+].map((path) => join(ROOT, path))
+
 /**
  * Modules of the runtime that few commands and few requests need: each takes 1 to 4 ms to load, and
  * packages import them at their top.
@@ -147,12 +154,7 @@ export async function compile(outfile: string, target?: Bun.Build.CompileTarget)
   const withPage = await withAdminPage(join(DIST, String(process.pid), 'admin'))
   await Bun.build({
     root: ROOT,
-    // Workers are entry points of their own: an executable has no files to load them from.
-    entrypoints: [
-      'src/main.ts',
-      'src/sqlite/checkpoint-worker.ts',
-      'src/sqlite/file-worker.ts',
-    ].map((path) => join(ROOT, path)),
+    entrypoints: [...ENTRY_POINTS],
     target: 'bun',
     format: 'esm',
     plugins: [withBlank, withPage, withCommit, loadOnUse],

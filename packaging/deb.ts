@@ -8,10 +8,13 @@ import { compileReproducibly } from './compile'
 import { bashCompletions, zshCompletions } from './completions'
 import { DIST, ROOT } from './folders'
 import { manualPage } from './manual'
-import { PLATFORMS } from './platforms'
+import { thirdPartyNotices } from './notices'
+import { type Platform, PLATFORMS } from './platforms'
 
 /** The names that Debian has for processors, each with the executable for it. */
-const ARCHITECTURES = { amd64: 'linux-x64', arm64: 'linux-arm64' } as const
+const ARCHITECTURES = { amd64: 'linux-x64', arm64: 'linux-arm64' } as const satisfies Readonly<
+  Record<string, Platform>
+>
 
 export type Architecture = keyof typeof ARCHITECTURES
 
@@ -22,6 +25,17 @@ export async function makeDebs(names: readonly string[] = []): Promise<void> {
     const executable = join(root, ARCHITECTURES[architecture], 'satchel')
     await compileReproducibly(executable, PLATFORMS[ARCHITECTURES[architecture]].target)
     await makeDeb({ executable, architecture, into: root })
+  }
+}
+
+/** The packages of the executables that there are. */
+export async function makeDebsOf(
+  executables: ReadonlyMap<Platform, string>,
+  into: string,
+): Promise<void> {
+  for (const architecture of findArchitectures([])) {
+    const executable = executables.get(ARCHITECTURES[architecture])
+    if (executable !== undefined) await makeDeb({ executable, architecture, into })
   }
 }
 
@@ -116,6 +130,7 @@ async function files(time: number): Promise<Readonly<Record<string, PackagedFile
     'usr/share/zsh/vendor-completions/_satchel': { content: text(zshCompletions()) },
     'usr/share/lintian/overrides/satchel': { content: await own('lintian-overrides') },
     [`${documents}/copyright`]: { content: await own('copyright') },
+    [`${documents}/third-party-notices.txt.gz`]: { content: zipped(await thirdPartyNotices()) },
     [`${documents}/changelog.gz`]: { content: zipped(changelog(time)) },
     [`${documents}/CHANGELOG.md.gz`]: {
       content: zipped(await readFile(join(ROOT, 'CHANGELOG.md'))),

@@ -6,6 +6,7 @@ import manifest from '../src/npm/package.json'
 import { thisPlatform } from '../src/npm/platform'
 import { compile, compileReproducibly, sha256 } from './compile'
 import { DIST, ROOT } from './folders'
+import { thirdPartyNotices } from './notices'
 import { ALL_PLATFORMS, findPlatform, type Platform, PLATFORMS } from './platforms'
 
 /** One package with the executables for these platforms, or with `dist/satchel` for this one. */
@@ -22,35 +23,61 @@ export async function makePackage(platforms: readonly Platform[]): Promise<void>
     else await link(join(DIST, 'satchel'), executable)
   }
   const made = await pack(folder, platforms.length === 0 ? FAST : SMALL)
-  process.stdout.write(`Install it with npm install --save-dev ${made}\n`)
+  process.stdout.write(`Install it with npm install --save-dev ${relative(process.cwd(), made)}\n`)
 }
 
 /** The packages of a registry, with the executables themselves and their sums for other downloads. */
 export async function makePublished(): Promise<void> {
   const root = join(DIST, 'publish')
   await rm(root, { recursive: true, force: true })
-  const sums: string[] = []
-  for (const platform of ALL_PLATFORMS) {
-    const executable = await makePlatformPackage(root, platform)
-    sums.push(`${await sha256(executable)}  ${basename(executable)}\n`)
+  const { executables } = await makeRegistryPackages(root, ALL_PLATFORMS)
+  const sums = [...executables.values()].map(
+    async (path) => `${await sha256(path)}  ${basename(path)}\n`,
+  )
+  await Bun.write(join(root, 'SHA256SUMS'), (await Promise.all(sums)).join(''))
+}
+
+interface RegistryPackages {
+  readonly executables: ReadonlyMap<Platform, string>
+  /** The paths of the packages. */
+  readonly packages: readonly string[]
+}
+
+/** A package for each of these platforms, and one that depends on those of all, in the folder `root`. */
+export async function makeRegistryPackages(
+  root: string,
+  platforms: readonly Platform[],
+): Promise<RegistryPackages> {
+  const notices = await thirdPartyNotices()
+  const executables = new Map<Platform, string>()
+  const packages: string[] = []
+  for (const platform of platforms) {
+    const executable = join(root, `satchel-${platform}`)
+    await compileReproducibly(executable, PLATFORMS[platform].target)
+    executables.set(platform, executable)
+    packages.push(await makePlatformPackage(root, platform, executable, notices))
   }
-  await Bun.write(join(root, 'SHA256SUMS'), sums.join(''))
   const folder = join(root, 'satchel')
   const names = ALL_PLATFORMS.map((platform) => `@satchel/${platform}`)
   await makeModules(folder, {
     optionalDependencies: Object.fromEntries(names.map((name) => [name, version])),
   })
-  await pack(folder, SMALL)
+  packages.push(await pack(folder, SMALL))
+  return { executables, packages }
 }
 
-/** Returns the path of the executable, which is also in the package. */
-async function makePlatformPackage(root: string, platform: Platform): Promise<string> {
-  const { target, os, cpu, libc } = PLATFORMS[platform]
+async function makePlatformPackage(
+  root: string,
+  platform: Platform,
+  executable: string,
+  notices: string,
+): Promise<string> {
+  const { os, cpu, libc } = PLATFORMS[platform]
   const folder = join(root, `${platform}.package`)
-  const executable = join(root, `satchel-${platform}`)
   await mkdir(join(folder, 'bin'), { recursive: true })
-  await compileReproducibly(executable, target)
   await link(executable, join(folder, 'bin', 'satchel'))
+  await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
+  await Bun.write(join(folder, 'THIRD-PARTY-NOTICES.txt'), notices)
   await writeJson(join(folder, 'package.json'), {
     name: `@satchel/${platform}`,
     version,
@@ -62,8 +89,7 @@ async function makePlatformPackage(root: string, platform: Platform): Promise<st
     // Programs cannot be run inside an archive.
     preferUnplugged: true,
   })
-  await pack(folder, SMALL)
-  return executable
+  return await pack(folder, SMALL)
 }
 
 /** The launcher and the module for tests. Nothing is run when the package is installed. */
@@ -84,7 +110,7 @@ async function makeModules(folder: string, more: object): Promise<void> {
 const FAST = '1'
 const SMALL = '9'
 
-/** Packs a package beside its folder. Returns the path from here. */
+/** Packs a package beside its folder. Returns its path. */
 async function pack(folder: string, level: string): Promise<string> {
   const root = dirname(folder)
   const command = ['pm', 'pack', '--destination', root, '--gzip-level', level, '--quiet']
@@ -97,7 +123,7 @@ async function pack(folder: string, level: string): Promise<string> {
   const file = join(root, basename(name.trim()))
   const megabytes = Math.round(Bun.file(file).size / 1e6)
   process.stdout.write(`Made ${relative(process.cwd(), file)}, ${megabytes} MB\n`)
-  return relative(process.cwd(), file)
+  return file
 }
 
 async function writeJson(path: string, value: object): Promise<void> {
