@@ -48,7 +48,7 @@ export function addAdminCommands(program: Command, cli: Cli): void {
     )
 
   withFolder(admin.command('revoke'))
-    .description('end logins to the page for administrators')
+    .description('end logins to the page for administrators; without an id the unused links too')
     .argument('[id]', 'the login, as the page shows it (default: all of them)')
     .addHelpText('after', example('satchel admin revoke'))
     .action((id, options) =>

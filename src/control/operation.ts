@@ -1,7 +1,7 @@
 import { type Actor, requireStanding, requireWriter } from '../domain/access/actor'
 import type { DoorName } from '../domain/access/door'
 import type { ReadTx, Write, WriteTx } from '../domain/store/store'
-import type { ErrorCode } from '../domain/value/error'
+import { type ErrorCode, SatchelError } from '../domain/value/error'
 import type { Scope } from '../domain/value/scope'
 import type { DataFolder } from '../host/data-folder'
 import type { Host } from '../host/host'
@@ -196,7 +196,19 @@ export function writeFor({ database, clock }: Host, { actor, record }: Order): W
 const DATABASE = { database: text }
 type Database = typeof DATABASE
 
-/** The upload as text, empty when there is none. */
-export function readUpload({ upload }: Streams): Promise<string> {
-  return new Response(upload ?? null).text()
+/** The largest upload that is read as a whole, in bytes. */
+const MOST_TEXT = 64 * 1024 * 1024
+
+/** The upload as text, empty when there is none. Throws `PAYLOAD_TOO_LARGE`. */
+export async function readUpload({ upload }: Streams): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for await (const piece of upload ?? []) {
+    bytes += piece.length
+    if (bytes > MOST_TEXT) {
+      throw new SatchelError('PAYLOAD_TOO_LARGE', 'The file is larger than 64 MiB')
+    }
+    pieces.push(piece)
+  }
+  return new TextDecoder().decode(Buffer.concat(pieces))
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import type { AnyOperation } from '../../src/control/operation'
+import { type AnyOperation, readUpload } from '../../src/control/operation'
 import { findOperation, getOperation, operationNames } from '../../src/control/operations'
 import { doorOf, scopesOf } from '../../src/domain/access/door'
 import { SCOPES } from '../../src/domain/value/scope'
+import { codeOf } from '../auth/setup'
 
 describe.each(operationNames())('%s', (name) => {
   const { scopes, effect, summary, input, rest }: AnyOperation = findOperation(name)!
@@ -38,4 +39,17 @@ test('an operation that only some inputs make a change says so', () => {
   const collect = getOperation('blob.gc')
   expect(collect.asks?.({ database: 'main', dryRun: true })).toBe(true)
   expect(collect.asks?.({ database: 'main', dryRun: false })).toBe(false)
+})
+
+test('a file that is read as a whole is refused beyond 64 MiB', async () => {
+  const piece = new Uint8Array(1024 * 1024)
+  let sent = 0
+  const upload = new ReadableStream<Uint8Array>({
+    pull(sender) {
+      sent += 1
+      sender.enqueue(piece)
+    },
+  })
+  expect(await codeOf(() => readUpload({ upload }))).toBe('PAYLOAD_TOO_LARGE')
+  expect(sent).toBeLessThan(70)
 })

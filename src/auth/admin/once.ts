@@ -7,6 +7,8 @@ export interface Once<T> {
   issue(value: T): { readonly code: string; readonly expires: number }
   /** The value, which is gone then; undefined for a code that was used, has expired or never was. */
   take(code: string): T | undefined
+  /** Ends all codes. */
+  clear(): void
 }
 
 /** Codes that are good for `life` ms. Beyond `most` the oldest ones end. `clock` must not go back. */
@@ -33,5 +35,7 @@ export function createOnce<T>(clock: Clock, life: number, most: number): Once<T>
       entries.delete(hash)
       return entry !== undefined && entry.expires > clock.now() ? entry.value : undefined
     },
+
+    clear: () => entries.clear(),
   }
 }

@@ -72,7 +72,7 @@ export interface AdminSessions extends Disposable {
   confirm(id: string): void
   /** The newest first. */
   list(): readonly AdminSession[]
-  /** Returns how many ended: one with this id, or all. */
+  /** Returns how many ended: one with this id, or all, and then all links too. */
   end(id: string | null): number
   stream(session: LiveSession): SessionStream
 }
@@ -221,6 +221,7 @@ export function createAdminSessions({
       return live.map(stateOf).toReversed()
     },
     end(id) {
+      if (id === null) links.clear()
       const ids = id === null ? [...entries.keys()] : [id]
       return ids.filter(end).length
     },

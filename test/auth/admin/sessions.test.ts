@@ -70,6 +70,13 @@ describe('a link', () => {
     expect(sessions.redeem(code)).toBeUndefined()
   })
 
+  test('ends when all sessions are revoked', () => {
+    const { sessions } = setup()
+    const { code } = sessions.invite(order)
+    sessions.end(null)
+    expect(sessions.redeem(code)).toBeUndefined()
+  })
+
   test('is the oldest of a hundred when another one is made', () => {
     const { sessions } = setup()
     const codes = Array.from({ length: 101 }, () => sessions.invite(order).code)
