@@ -1,4 +1,5 @@
 import readme from '../../../README.md' with { type: 'text' }
+import admin from '../../../docs/admin.md' with { type: 'text' }
 import backup from '../../../docs/backup.md' with { type: 'text' }
 import blobs from '../../../docs/blobs.md' with { type: 'text' }
 import cli from '../../../docs/cli.md' with { type: 'text' }
@@ -30,6 +31,7 @@ export const GUIDES: Readonly<Record<string, string>> = {
   blobs,
   'import-export': importExport,
   backup,
+  admin,
   operations,
   testing,
   cli,
