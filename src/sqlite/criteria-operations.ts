@@ -10,19 +10,29 @@ const TABLE = 'criteria_ops'
 
 const OPERATION = 'subject, revision, position, client, email, kind, criteria, change, ts, base'
 
-export function criteriaOperationReader(context: TxContext): CriteriaOperationReader {
-  const { committed, unit } = context
-  const newest = () => unit?.group.newestOperation ?? committed.newestOperation
-  return {
-    newest,
-    list(table, of, revision, limit) {
-      if (newest() <= revision) return []
-      context.unit?.owed.payRows(TABLE)
-      if ('subject' in of) return operationsOfUser(context, table, of.subject, revision, limit)
-      context.unit?.owed.payRows('memberships')
-      const span = { from: revision, to: newest() }
-      return operationsOfMembers(context, table, of.realm, span, limit)
-    },
+export class CriteriaOperationReads<
+  Context extends TxContext = TxContext,
+> implements CriteriaOperationReader {
+  constructor(protected readonly context: Context) {}
+
+  newest() {
+    const { committed, unit } = this.context
+    return unit?.group.newestOperation ?? committed.newestOperation
+  }
+
+  list(
+    table: number,
+    of: Parameters<CriteriaOperationReader['list']>[1],
+    revision: number,
+    limit: number,
+  ) {
+    const { context } = this
+    const newest = this.newest()
+    if (newest <= revision) return []
+    context.unit?.owed.payRows(TABLE)
+    if ('subject' in of) return operationsOfUser(context, table, of.subject, revision, limit)
+    context.unit?.owed.payRows('memberships')
+    return operationsOfMembers(context, table, of.realm, { from: revision, to: newest }, limit)
   }
 }
 
@@ -105,41 +115,33 @@ export function removeOperations({ connection, unit }: WriteContext, subject: st
   })
 }
 
-export function criteriaOperationWriter(context: WriteContext): CriteriaOperationWriter {
-  return {
-    ...criteriaOperationReader(context),
-    put(table, operation, at, most) {
-      context.unit?.owed.payRows(TABLE)
-      const { connection, unit } = context
-      const { client, subject, email, kind, criteria, change, ts, base } = operation
-      const revision = unit.revision()
-      unit.operations += 1
-      unit.group.newestOperation = revision
-      const position = unit.operations
-      connection
-        .prepare(
-          'INSERT INTO criteria_ops (subject, table_number, revision, position, client, email, kind, criteria, change, ts, base, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-        )
-        .run(
-          subject,
-          table,
-          revision,
-          position,
-          client,
-          email,
-          kind,
-          criteria,
-          change,
-          ts,
-          base,
-          at,
-        )
-      connection
-        .prepare(
-          'DELETE FROM criteria_ops WHERE subject = ?1 AND table_number = ?2 AND (revision, position) <= (SELECT revision, position FROM criteria_ops WHERE subject = ?1 AND table_number = ?2 ORDER BY revision DESC, position DESC LIMIT 1 OFFSET ?3)',
-        )
-        .run(subject, table, most)
-      return { revision, position }
-    },
+export class CriteriaOperationWrites
+  extends CriteriaOperationReads<WriteContext>
+  implements CriteriaOperationWriter
+{
+  put(
+    table: number,
+    operation: Parameters<CriteriaOperationWriter['put']>[1],
+    at: number,
+    most: number,
+  ) {
+    const { connection, unit } = this.context
+    unit.owed.payRows(TABLE)
+    const { client, subject, email, kind, criteria, change, ts, base } = operation
+    const revision = unit.revision()
+    unit.operations += 1
+    unit.group.newestOperation = revision
+    const position = unit.operations
+    connection
+      .prepare(
+        'INSERT INTO criteria_ops (subject, table_number, revision, position, client, email, kind, criteria, change, ts, base, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      )
+      .run(subject, table, revision, position, client, email, kind, criteria, change, ts, base, at)
+    connection
+      .prepare(
+        'DELETE FROM criteria_ops WHERE subject = ?1 AND table_number = ?2 AND (revision, position) <= (SELECT revision, position FROM criteria_ops WHERE subject = ?1 AND table_number = ?2 ORDER BY revision DESC, position DESC LIMIT 1 OFFSET ?3)',
+      )
+      .run(subject, table, most)
+    return { revision, position }
   }
 }

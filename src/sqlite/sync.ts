@@ -1,23 +1,27 @@
 import type {
-  AppliedReader,
-  AppliedRejection,
-  AppliedWriter,
   RunReader,
   SyncClient,
   SyncClientReader,
   SyncClientWriter,
 } from '../domain/store/sync'
+import { FIXED_LIMITS } from '../domain/value/fixed-limits'
+import { removeApplied } from './applied'
 import type { TxContext, WriteContext } from './context'
 import { removeOperations } from './criteria-operations'
-import type { applied, stepKeys, syncClients } from './schema'
-import { damagedRow, isSound, sumOf } from './summed'
-import { FIXED_LIMITS } from '../domain/value/fixed-limits'
 import { fact, note } from './memo'
+import type { syncClients } from './schema'
 
-export function runReader({ committed, unit }: TxContext): RunReader {
-  return {
-    list: () => unit?.group.runs ?? committed.runs,
-    oldest: () => unit?.group.oldest ?? committed.oldest,
+export class RunReads implements RunReader {
+  constructor(private readonly context: TxContext) {}
+
+  list() {
+    const { committed, unit } = this.context
+    return unit?.group.runs ?? committed.runs
+  }
+
+  oldest() {
+    const { committed, unit } = this.context
+    return unit?.group.oldest ?? committed.oldest
   }
 }
 
@@ -136,22 +140,6 @@ function forgetOldest(context: WriteContext, subject: string, number: number): v
   removeApplied(context, forgotten)
 }
 
-/** Removes the transactions of clients together: rows that are owed are paid when others are to be removed. */
-function removeApplied(
-  { connection, unit }: WriteContext,
-  clients: readonly Pick<SyncClient, 'number'>[],
-): void {
-  const numbers = JSON.stringify(clients.map(({ number }) => number))
-  unit.owed.removeRows(APPLIED, (limit) => {
-    const some =
-      'SELECT client, txid FROM applied WHERE client IN (SELECT value FROM json_each(?)) LIMIT ?'
-    const sql = `DELETE FROM applied WHERE (client, txid) IN (${some})`
-    return connection.prepare(sql).run(numbers, limit).changes
-  })
-}
-
-const APPLIED = 'applied'
-
 function toClient(row: ClientRow): SyncClient {
   return { ...row, tables: JSON.parse(row.tables) as string[] }
 }
@@ -208,80 +196,4 @@ export function pruneClients(context: WriteContext, before: number, limit: numbe
     removeApplied(context, removed)
   }
   return removed.length
-}
-
-const APPLIED_COLUMNS = 'client, txid, revision, at, rejection, steps, sum'
-const SELECT_APPLIED = `SELECT ${APPLIED_COLUMNS} FROM applied WHERE client = ? AND txid = ?`
-const SELECT_APPLIED_OF_USER = `SELECT ${APPLIED_COLUMNS} FROM applied WHERE client IN (SELECT number FROM sync_clients WHERE subject = ?) AND txid = ?`
-
-export function appliedReader(context: TxContext): AppliedReader {
-  const { connection } = context
-
-  function find(sql: string, ...of: readonly [number | string, string]) {
-    context.unit?.owed.payRows(APPLIED)
-    const found = connection.prepare<typeof applied.$inferSelect>(sql).get(...of)
-    if (found === null) return undefined
-    // The transaction came before: it is not executed again, and its rows are sent as they are.
-    if (!isSound('applied', found)) {
-      return { client: 0, revision: 0, at: 0, rejection: null, steps: null }
-    }
-    const { client, revision, at, rejection, steps } = found
-    const parsed = rejection === null ? null : (JSON.parse(rejection) as AppliedRejection)
-    return { client, revision, at, rejection: parsed, steps }
-  }
-
-  return {
-    find: (client, txid) => find(SELECT_APPLIED, client, txid),
-    findOfUser: (subject, txid) => find(SELECT_APPLIED_OF_USER, subject, txid),
-    keysOf(client, txid, step) {
-      context.unit?.owed.payRows(APPLIED)
-      const found = connection
-        .prepare<typeof stepKeys.$inferSelect>(
-          'SELECT client, txid, step, keys, sum FROM step_keys WHERE client = ? AND txid = ? AND step = ?',
-        )
-        .get(client, txid, step)
-      if (found === null) return undefined
-      if (!isSound('step_keys', found)) throw damagedRow('step_keys')
-      return JSON.parse(found.keys) as string[]
-    },
-  }
-}
-
-export function appliedWriter(context: WriteContext): AppliedWriter {
-  return {
-    ...appliedReader(context),
-    put(client, txid, at, { rejection = null, steps = null } = {}) {
-      context.unit?.owed.payRows(APPLIED)
-      const { connection, unit } = context
-      const refusal = rejection === null ? null : JSON.stringify(rejection)
-      const revision = unit.takenRevision()
-      const row = { client, txid, revision, at, rejection: refusal, steps }
-      connection
-        .prepare(
-          'INSERT OR REPLACE INTO applied (client, txid, revision, at, rejection, steps, sum) VALUES (?, ?, ?, ?, ?, ?, ?)',
-        )
-        .run(client, txid, revision, at, refusal, steps, sumOf('applied', row))
-    },
-    putKeys(client, txid, step, list) {
-      const keys = JSON.stringify(list)
-      context.connection
-        .prepare('INSERT INTO step_keys (client, txid, step, keys, sum) VALUES (?, ?, ?, ?, ?)')
-        .run(client, txid, step, keys, sumOf('step_keys', { client, txid, step, keys }))
-    },
-    removeKeys(client, txid) {
-      context.connection
-        .prepare('DELETE FROM step_keys WHERE client = ? AND txid = ?')
-        .run(client, txid)
-    },
-    prune(client, before, kept) {
-      const { connection, unit } = context
-      const named = JSON.stringify([...kept])
-      unit.owed.removeRows(APPLIED, (limit) => {
-        const old =
-          'SELECT txid FROM applied WHERE client = ?1 AND at < ?2 AND txid NOT IN (SELECT value FROM json_each(?3)) LIMIT ?4'
-        const sql = `DELETE FROM applied WHERE client = ?1 AND txid IN (${old})`
-        return connection.prepare(sql).run(client, before, named, limit).changes
-      })
-    },
-  }
 }

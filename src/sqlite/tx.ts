@@ -22,8 +22,9 @@ import {
 import { forgetAddress, PRUNERS } from './prune'
 import { fact, Facts, type Memory } from './memo'
 import type { Committed } from './state'
-import { criteriaOperationReader, criteriaOperationWriter } from './criteria-operations'
-import { appliedReader, appliedWriter, runReader, syncClientReader, syncClientWriter } from './sync'
+import { CriteriaOperationReads, CriteriaOperationWrites } from './criteria-operations'
+import { AppliedReads, AppliedWrites } from './applied'
+import { RunReads, syncClientReader, syncClientWriter } from './sync'
 import { TableReads, TableWrites } from './tables'
 import type { Group } from './group'
 import { beginPart } from './part'
@@ -56,10 +57,10 @@ const READERS: { readonly [N in Noun]: (context: TxContext) => Readers[N] } = {
   providers: (context) => recordReader(context, PROVIDERS),
   logins: loginReader,
   jobs: (context) => recordReader(context, JOBS),
-  runs: runReader,
+  runs: (context) => new RunReads(context),
   syncClients: syncClientReader,
-  applied: appliedReader,
-  criteriaOps: criteriaOperationReader,
+  applied: (context) => new AppliedReads(context),
+  criteriaOps: (context) => new CriteriaOperationReads(context),
   audit: auditReader,
 }
 
@@ -81,10 +82,10 @@ const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } =
   providers: (context) => recordWriter(context, PROVIDERS),
   logins: loginWriter,
   jobs: (context) => recordWriter(context, JOBS),
-  runs: runReader,
+  runs: (context) => new RunReads(context),
   syncClients: syncClientWriter,
-  applied: appliedWriter,
-  criteriaOps: criteriaOperationWriter,
+  applied: (context) => new AppliedWrites(context),
+  criteriaOps: (context) => new CriteriaOperationWrites(context),
   audit: auditWriter,
 }
 

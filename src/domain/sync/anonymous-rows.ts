@@ -7,10 +7,10 @@ import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { type WireObject, getOwn } from '../value/value'
 import { addOwnerRows, commitRows, writePlain } from './commit'
-import { createWrittenRows, type Execution, type Push, originOf } from './transaction'
+import { WrittenRows, type Execution, type Push, originOf } from './transaction'
 import { isRejection } from './judge'
 import { mergeWhole } from './merge'
-import { createNames, type NamedKey, type Names } from './named-keys'
+import { type NamedKey, Names } from './named-keys'
 import { namesOfValues } from './operations'
 import type { Row } from './overlay'
 import { addRefused, noteRow } from './refused'
@@ -292,8 +292,8 @@ function uploadRuled(
   row: UploadedRow,
   { part, rights }: UnitState,
 ): SatchelError | undefined {
-  const names = createNames()
-  const written = createWrittenRows(part.written)
+  const names = new Names()
+  const written = new WrittenRows(part.written)
   const access = loadRights(tx, push, rights)
   const known = access.realms.size
   try {

@@ -5,7 +5,7 @@ import { requireStanding } from '../access/actor'
 import type { Change, ChangePosition, TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
-import { addChange, addNamedRow, createOperations, type Operations } from './message'
+import { addChange, addNamedRow, Operations } from './message'
 import type { NamedKey } from './named-keys'
 import { CHUNK, isPending, type Plan } from './answer-plan'
 import { isPersonal, type Visibility, visibilityOf, hadMemberRow } from './visible'
@@ -114,7 +114,7 @@ export function pendingRows(
   const { plan } = sight
   const { pending } = plan
   if (pending.length === 0) return { entries: '', next: undefined }
-  const operations = createOperations()
+  const operations = new Operations()
   let at = start
   while (at < pending.length && at < start + CHUNK.rows && operations.size < plan.chunk.bytes) {
     const { table: name, key, named, isMoved } = pending[at]!

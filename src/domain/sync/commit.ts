@@ -28,7 +28,7 @@ const TURN_ROWS = 100
  * not be written.
  */
 export function* commitRows(run: Execution, ends?: () => Work): Work {
-  const rows = [...run.overlay.rows()].filter(({ isTouched }) => isTouched)
+  const rows = run.overlay.touched()
   for (const { table, key, unknown } of rows) {
     if (unknown !== undefined) run.written.noteUnknown(table, key, unknown)
   }

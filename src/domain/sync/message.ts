@@ -3,83 +3,87 @@ import { type WireObject, getOwn, parseStored } from '../value/value'
 import type { NamedKey } from './named-keys'
 import { namesSince, readStamps, stampedSince } from '../object/stamps'
 
-/** The operations of a message to clients, which fold them by key in any case (protocol.md §4.8). */
-export interface Operations {
-  /** `value` is the stored text of the object. */
-  upsert(table: string, key: string, value: string): void
-  /** Several at once: keys as JSON strings and stored texts, each joined by commas. */
-  upserts(table: string, keys: string, values: string): void
-  /** `spec` is the JSON text of a changeSpec. */
-  update(table: string, key: string, spec: string): void
-  delete(table: string, key: string): void
-  /** The characters of the text so far, roughly. */
-  readonly size: number
-  /** `{table, muts}` entries as JSON, joined by commas; empty when there is no operation. */
-  text(): string
-}
-
 type Type = 'upsert' | 'update' | 'delete'
 
 /** The field of an operation that has one element for each key; deletes have none. */
 const VALUES = { upsert: 'values', update: 'changeSpecs', delete: undefined } as const
 
-/** Collects operations in their order. Consecutive ones of a table and type become one. */
-export function createOperations(): Operations {
-  const entries: string[] = []
-  let muts: string[] = []
-  let table: string | undefined
-  let type: Type | undefined
-  let keys: string[] = []
-  let values: string[] = []
-  let size = 0
+/**
+ * The operations of a message to clients, which fold them by key in any case (protocol.md §4.8). Collected in
+ * their order: consecutive ones of a table and type become one.
+ */
+export class Operations {
+  readonly #entries: string[] = []
+  #muts: string[] = []
+  #table: string | undefined
+  #type: Type | undefined
+  #keys: string[] = []
+  #values: string[] = []
+  #size = 0
 
-  function endOperation(): void {
-    if (type === undefined) return
-    const field = VALUES[type]
-    const list = field === undefined ? '' : `,"${field}":[${joined(values)}]`
-    muts.push(`{"type":"${type}","keys":[${joined(keys)}]${list}}`)
-    type = undefined
-    keys = []
-    values = []
+  /** `value` is the stored text of the object. */
+  upsert(table: string, key: string, value: string): void {
+    this.#add(table, 'upsert', JSON.stringify(key), value)
   }
 
-  function endTable(): void {
-    endOperation()
-    if (table === undefined) return
-    entries.push(`{"table":${JSON.stringify(table)},"muts":[${joined(muts)}]}`)
-    table = undefined
-    muts = []
+  /** Several at once: keys as JSON strings and stored texts, each joined by commas. */
+  upserts(table: string, keys: string, values: string): void {
+    if (keys !== '') this.#add(table, 'upsert', keys, values)
+  }
+
+  /** `spec` is the JSON text of a changeSpec. */
+  update(table: string, key: string, spec: string): void {
+    this.#add(table, 'update', JSON.stringify(key), spec)
+  }
+
+  delete(table: string, key: string): void {
+    this.#add(table, 'delete', JSON.stringify(key), '')
+  }
+
+  /** The characters of the text so far, roughly. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** `{table, muts}` entries as JSON, joined by commas; empty when there is no operation. */
+  text(): string {
+    this.#endTable()
+    return joined(this.#entries)
   }
 
   /** `key` is JSON; it and `value` may be several, joined by commas. */
-  function add(toTable: string, ofType: Type, key: string, value: string): void {
-    if (toTable !== table) {
-      endTable()
-      table = toTable
+  #add(table: string, type: Type, key: string, value: string): void {
+    if (table !== this.#table) {
+      this.#endTable()
+      this.#table = table
     }
-    if (ofType !== type) {
-      endOperation()
-      type = ofType
+    if (type !== this.#type) {
+      this.#endOperation()
+      this.#type = type
     }
-    keys.push(key)
-    if (ofType !== 'delete') values.push(value)
-    size += key.length + value.length
+    this.#keys.push(key)
+    if (type !== 'delete') this.#values.push(value)
+    this.#size += key.length + value.length
   }
 
-  return {
-    upsert: (toTable, key, value) => add(toTable, 'upsert', JSON.stringify(key), value),
-    upserts(toTable, some, texts) {
-      if (some !== '') add(toTable, 'upsert', some, texts)
-    },
-    update: (toTable, key, spec) => add(toTable, 'update', JSON.stringify(key), spec),
-    delete: (toTable, key) => add(toTable, 'delete', JSON.stringify(key), ''),
-    get size() {
-      return size
-    },
-    text() {
-      endTable()
-      return joined(entries)
-    },
+  #endTable(): void {
+    this.#endOperation()
+    if (this.#table === undefined) return
+    const muts = joined(this.#muts)
+    this.#entries.push(`{"table":${JSON.stringify(this.#table)},"muts":[${muts}]}`)
+    this.#table = undefined
+    this.#muts = []
+  }
+
+  #endOperation(): void {
+    const type = this.#type
+    if (type === undefined) return
+    const field = VALUES[type]
+    const list = field === undefined ? '' : `,"${field}":[${joined(this.#values)}]`
+    this.#muts.push(`{"type":"${type}","keys":[${joined(this.#keys)}]${list}}`)
+    this.#type = undefined
+    this.#keys = []
+    this.#values = []
   }
 }
 
@@ -94,7 +98,7 @@ function joined(texts: readonly string[]): string {
  * client may see.
  */
 export function changeMessage(changes: readonly Change[], base: number): string {
-  const operations = createOperations()
+  const operations = new Operations()
   for (const change of changes) addChange(operations, change, base)
   return operations.text()
 }

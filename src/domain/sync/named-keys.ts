@@ -33,39 +33,34 @@ export interface Rejection {
 }
 
 /** Collects what the transactions of a request did to the keys that they name. */
-export interface Names {
+export class Names {
+  #named = new Map<string, Map<string, NamedKey>>()
+
+  get named(): Named {
+    return this.#named
+  }
+
   /** Adds what one operation, or the end of one transaction, says of a key. */
-  note(table: string, key: string, note: NamedKey): void
-  /** Adds what another collection says, in its order, and releases that. */
-  append(other: Names): void
-  readonly named: Named
-  /** Hands the collection over: it is not used afterwards. */
-  release(): ReadonlyMap<string, Map<string, NamedKey>>
-}
-
-export function createNames(): Names {
-  const named = new Map<string, Map<string, NamedKey>>()
-
-  function note(table: string, key: string, added: NamedKey): void {
-    const keys = named.get(table)
+  note(table: string, key: string, added: NamedKey): void {
+    const keys = this.#named.get(table)
     if (keys === undefined) {
-      named.set(table, new Map([[key, added]]))
+      this.#named.set(table, new Map([[key, added]]))
       return
     }
     const known = keys.get(key)
     keys.set(key, known === undefined ? added : joined(known, added))
   }
 
-  return {
-    note,
-    append(other) {
-      for (const [table, added] of other.release()) {
-        if (named.has(table)) for (const [key, one] of added) note(table, key, one)
-        else named.set(table, added)
-      }
-    },
-    named,
-    release: () => named,
+  /** Adds what another collection says, in its order; that one is not used afterwards. */
+  append(other: Names): void {
+    if (this.#named.size === 0) {
+      this.#named = other.#named
+      return
+    }
+    for (const [table, added] of other.#named) {
+      if (this.#named.has(table)) for (const [key, one] of added) this.note(table, key, one)
+      else this.#named.set(table, added)
+    }
   }
 }
 

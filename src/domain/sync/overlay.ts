@@ -37,6 +37,8 @@ export interface Overlay {
   /** Brings these keys in, unless they are. Throws `UNPROCESSABLE` when there is too much in all objects together. */
   load(run: InUnit, table: Table, keys: readonly string[]): Work
   rows(): IteratorObject<Row>
+  /** Those to which something was applied. */
+  touched(): readonly Row[]
   rowsOf(table: Table): readonly Row[]
 }
 
@@ -82,14 +84,16 @@ export function createOverlay(access: Access): Overlay {
     get: (table, key) => byTable.get(table.name)?.get(key),
     *load(run, table, keys) {
       const rows = rowsByKey(table)
-      const missing = [...new Set(keys)].filter((key) => !rows.has(key))
+      const missing = keys.filter((key) => !rows.has(key))
       for (let start = 0; start < missing.length;) {
         if (start > 0) yield
         const isLarge = loaded === 0 || characters > loaded * LARGE_CHARACTERS
         const batch = missing.slice(start, start + (isLarge ? KEYS_PER_FIRST_READ : KEYS_PER_READ))
         start += batch.length
         const found = run.tx.objects.findMany(table, batch)
-        for (const key of batch) rows.set(key, rowOf(run.tx, table, key, found.get(key)))
+        for (const key of batch) {
+          if (!rows.has(key)) rows.set(key, rowOf(run.tx, table, key, found.get(key)))
+        }
         loaded += batch.length
         for (const { value } of found.values()) characters += value.length
         if (characters > FIXED_LIMITS.reachedCharacters.most) throw tooMuch()
@@ -97,6 +101,13 @@ export function createOverlay(access: Access): Overlay {
     },
     *rows() {
       for (const rows of byTable.values()) yield* rows.values()
+    },
+    touched() {
+      const touched: Row[] = []
+      for (const rows of byTable.values()) {
+        for (const row of rows.values()) if (row.isTouched) touched.push(row)
+      }
+      return touched
     },
     rowsOf: (table) => [...(byTable.get(table.name)?.values() ?? [])],
   }

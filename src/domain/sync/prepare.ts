@@ -127,7 +127,7 @@ async function prepare(
     })
   }
   const rows: ReadyRow[] = []
-  const touched = [...run.overlay.rows()].filter(({ isTouched }) => isTouched)
+  const touched = run.overlay.touched()
   for (let from = 0; from < touched.length; from += PART_ROWS) {
     const some = await inUnit((tx) => {
       continueIn(run, tx)
@@ -149,8 +149,7 @@ function pendingRevision(): number {
 
 /** Notes the rows of a transaction that a unit has written: there others would have waited for it. */
 function noteAllWritten({ rows }: Prepared, part: Progress, progress: Progress): void {
-  const [first] = rows
-  const revision = first && part.written.own.get(first.row.table.number)?.get(first.row.key)
+  const [revision] = part.written.revisions
   if (revision === undefined) return
   const { written, names } = progress
   const noting = { revision, written, names }

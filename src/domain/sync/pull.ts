@@ -7,7 +7,7 @@ import { mentionsBlobs } from '../value/blob'
 import { SatchelError } from '../value/error'
 import { sharedTurn } from '../value/turn'
 import { type InlineSource, inlined } from './inline'
-import { createOperations, type Operations } from './message'
+import { Operations } from './message'
 import { CHUNK, makePlan, type Plan, type Pull } from './answer-plan'
 import { formatRevision } from './revision'
 import {
@@ -44,14 +44,28 @@ const UNQUEUED_CHUNK: ChunkSize = { rows: 50, bytes: 32 * 1024 }
 /** Answers that do not fit one read of this size take several parts. */
 const FIRST_CHUNK: ChunkSize = { rows: 300, bytes: 64 * 1024 }
 
+/** An answer of which the first part was read. */
+export interface BegunAnswer {
+  readonly first: AnswerPart
+  /** The other parts; undefined when the first one is all of it. */
+  readonly rest: AsyncGenerator<AnswerPart, void> | undefined
+}
+
+/** All parts of an answer: `beginAnswer`, then the rest. */
+export async function* answerSync(database: Database, pull: Pull): AsyncGenerator<AnswerPart> {
+  const { first, rest } = await beginAnswer(database, pull)
+  yield first
+  if (rest !== undefined) yield* rest
+}
+
 /**
- * The answer to a request of sync as JSON, part by part (protocol.md §4.3): everything that changed
+ * Begins the answer to a request of sync as JSON, part by part (protocol.md §4.3): everything that changed
  * since the client's last pull, and every key of the request that is not as the client has assumed
  * (rule 8 of merging). Realms that are new to the client are sent whole, in short reads, while others
  * write; the answer ends with a snapshot of all changes since it began, whose revision comes last.
  * Throws as `requireStanding`, which each read asks again.
  */
-export async function* answerSync(database: Database, pull: Pull): AsyncGenerator<AnswerPart> {
+export async function beginAnswer(database: Database, pull: Pull): Promise<BegunAnswer> {
   let { plan, closing } = await database.read((tx) => beginShort(tx, pull, UNQUEUED_CHUNK))
   const isFresh = plan.fresh.size > 0 || plan.newTables.size > 0
   if (closing === undefined) await sharedTurn()
@@ -61,23 +75,27 @@ export async function* answerSync(database: Database, pull: Pull): AsyncGenerato
   if (closing !== undefined) {
     const entries = sentTo(plan, closing.entries)
     if (inlineSource(database, pull, entries) === undefined) {
-      yield lastPart(headOf(database, plan) + entries, plan, closing)
-      return
+      return { first: lastPart(headOf(database, plan) + entries, plan, closing), rest: undefined }
     }
   }
   if (isFresh) {
-    for await (const part of partsOf(database, { ...plan, chunk: FIRST_CHUNK })) {
-      if (part.end === undefined) break
-      yield part
-      return
-    }
+    const { first, rest } = await begun(partsOf(database, { ...plan, chunk: FIRST_CHUNK }))
+    if (rest === undefined) return { first, rest }
+    await rest.return(undefined)
   }
   // While it waits it holds nothing of what it will send, as very many may wait.
   await pull.untilItsTurn?.()
-  yield* partsOf(database, await database.read((tx) => begin(tx, pull, CHUNK).plan))
+  const whole = await database.read((tx) => begin(tx, pull, CHUNK).plan)
+  return await begun(partsOf(database, whole))
 }
 
-async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPart> {
+async function begun(parts: AsyncGenerator<AnswerPart, void>): Promise<BegunAnswer> {
+  const { value: first } = await parts.next()
+  if (first === undefined) throw new Error('the answer has no part')
+  return { first, rest: first.end === undefined ? parts : undefined }
+}
+
+async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPart, void> {
   let text = headOf(database, plan)
   let separator = ''
   async function* add(read: string): AsyncGenerator<AnswerPart> {
@@ -99,7 +117,8 @@ async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPa
     yield* add(closing.entries)
     if (closing.next === undefined) {
       await notePrivates(database, plan)
-      return yield lastPart(text, plan, closing)
+      yield lastPart(text, plan, closing)
+      return
     }
     from = closing.next
     // Also when nothing was added: the rows of a large request need not be sent back.
@@ -237,7 +256,7 @@ function readChanges(
   after: number | ChangePosition,
 ): ReadEntries<number | ChangePosition> {
   const sight = sightOf(tx, plan)
-  const operations = createOperations()
+  const operations = new Operations()
   const realms = plan.known.intersection(sight.realms)
   const { changes, next } = tx.objects.changes(realms, after, plan.revision, plan.chunk, tables)
   for (const change of changes) addSeen(tx, sight, operations, change)
@@ -272,7 +291,7 @@ function readWholes(
   place: WholePlace,
 ): ReadEntries<WholePlace> {
   const sight = sightOf(tx, plan)
-  const operations = createOperations()
+  const operations = new Operations()
   let { at, realms, nth, after } = place
   for (let looks = 0; looks < LOOKS_PER_READ && operations.size < plan.chunk.bytes; looks += 1) {
     const whole = wholes[at]
@@ -371,7 +390,7 @@ type Snapshot = Pick<AnswerEnd, 'revision' | 'serverRevision'>
 function close(tx: ReadTx, sight: Sight, after: number | ChangePosition): Closing {
   const { plan } = sight
   const revision = tx.revision()
-  const operations = createOperations()
+  const operations = new Operations()
   const realms = movedByOthers(tx, sight, after, revision)
   const { changes, next } =
     realms.size === 0

@@ -9,10 +9,10 @@ import { atOnce, type Work } from '../value/work'
 import { type Candidates, hasCriteria } from './candidates'
 import { inOrderMade, isInOrder, withRightTimes } from './clock'
 import { executeAll } from './execute'
-import { createWrittenRows, type Execution, type Push } from './transaction'
+import { WrittenRows, type Execution, type Push } from './transaction'
 import { isRejection } from './judge'
 import { createReplays } from './kept'
-import { createNames, type Named, type Rejection } from './named-keys'
+import { Names, type Named, type Rejection } from './named-keys'
 import { createRefusedRows, type RefusedRows } from './refused'
 import { type ClientTransaction, freeObjects } from './request'
 import { executePrepared, type Prepared, writePrepared } from './prepare'
@@ -62,10 +62,10 @@ export async function pushTransactions(database: Database, given: Push): Promise
     transactions: withRightTimes(inOrderMade(given.transactions), given.now),
   }
   const progress: Progress = {
-    names: createNames(),
+    names: new Names(),
     rejections: [],
     refused: createRefusedRows(),
-    written: createWrittenRows(),
+    written: new WrittenRows(),
     replays: createReplays(),
     clock: { floor: push.client.floor, told: 0 },
     // Once a minute is often enough.
@@ -266,8 +266,8 @@ function executeApart(
 ): void {
   const own = {
     ...part,
-    names: createNames(),
-    written: createWrittenRows(part.written),
+    names: new Names(),
+    written: new WrittenRows(part.written),
     clock: { ...part.clock },
   }
   try {

@@ -44,7 +44,7 @@ export function renewRights(run: Execution, { access, visibility }: Rights): voi
   if (access === undefined || newRealms.size === 0) return
   const own = tx.realms.find(push.actor.subject)
   if ((own?.ref ?? null) !== access.value.ownRealm) return
-  const rows = [...run.overlay.rows()].filter(({ table, isTouched }) => table.builtIn && isTouched)
+  const rows = run.overlay.touched().filter(({ table }) => table.builtIn)
   // Other rows may change the rights of the actor in any way.
   if (!rows.every((row) => isIn(newRealms, row))) return
   const realms = [...newRealms.values()]

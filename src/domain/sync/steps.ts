@@ -8,9 +8,9 @@ import type { SatchelError } from '../value/error'
 import type { Candidates } from './candidates'
 import { judgePlain, writePlain } from './commit'
 import { executeAll } from './execute'
-import { createWrittenRows, type Execution, type Push } from './transaction'
+import { WrittenRows, type Execution, type Push } from './transaction'
 import { isRejection } from './judge'
-import { createNames } from './named-keys'
+import { Names } from './named-keys'
 import { applyOperation, type PlacedOperation } from './operations'
 import type { Row } from './overlay'
 import { addRefused } from './refused'
@@ -255,8 +255,8 @@ function executeRuled(
   { placed, candidates }: RowStep,
   part: Progress,
 ): Ruled {
-  const names = createNames()
-  const written = createWrittenRows(part.written)
+  const names = new Names()
+  const written = new WrittenRows(part.written)
   const clock = { ...part.clock }
   try {
     tx.attempt(() => {
@@ -269,9 +269,9 @@ function executeRuled(
   } catch (error) {
     if (!isRejection(error)) throw error
     const operations = placed.map(({ operation }) => operation)
-    const rejected = createNames()
+    const rejected = new Names()
     noteAll(push, { operations }, rejected, { isRejected: true, revision: undefined })
-    const unwritten = createWrittenRows(part.written)
+    const unwritten = new WrittenRows(part.written)
     return { refusal: error, names: rejected, written: unwritten, clock: part.clock }
   }
 }

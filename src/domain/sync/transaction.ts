@@ -83,55 +83,56 @@ export interface Execution {
 }
 
 /** The revisions in which a request wrote rows. */
-export interface WrittenRows {
-  get(table: Table, key: string): number | undefined
-  set(table: Table, key: string, revision: number): void
-  /** True for a revision in which it wrote one. */
-  includes(revision: number): boolean
-  /** What its client does not know of a row. */
-  unknownOf(table: Table, key: string): Unknown | undefined
-  noteUnknown(table: Table, key: string, places: Unknown): void
-  /** Takes over what a part has noted that has succeeded, and that is not used afterwards. */
-  append(part: WrittenRows): void
-  /** The notes of this part alone (`noteUnknown`), by table number and key. */
-  readonly unknown: ReadonlyMap<string, Unknown>
+export class WrittenRows {
   /** The revisions of rows that this part alone wrote, by table number and key. */
-  readonly own: ReadonlyMap<number, Map<string, number>>
-  /** The revisions of this part alone. */
-  readonly revisions: ReadonlySet<number>
-}
+  readonly #own = new Map<number, Map<string, number>>()
+  readonly #revisions = new Set<number>()
+  /** By table number and key. */
+  readonly #unknown = new Map<string, Unknown>()
 
-/** Begins a part, which reads through to those that were written `before` it. */
-export function createWrittenRows(before?: WrittenRows): WrittenRows {
-  const own = new Map<number, Map<string, number>>()
-  const revisions = new Set<number>()
-  const unknown = new Map<string, Unknown>()
-  return {
-    get: (table, key) => own.get(table.number)?.get(key) ?? before?.get(table, key),
-    includes: (revision) => revisions.has(revision) || before?.includes(revision) === true,
-    set(table, key, revision) {
-      revisions.add(revision)
-      const rows = own.get(table.number)
-      if (rows === undefined) own.set(table.number, new Map([[key, revision]]))
-      else rows.set(key, revision)
-    },
-    unknownOf(table, key) {
-      const own = unknown.size === 0 ? undefined : unknown.get(`${table.number} ${key}`)
-      return own === undefined ? before?.unknownOf(table, key) : new Map(own)
-    },
-    noteUnknown: (table, key, said) => void unknown.set(`${table.number} ${key}`, said),
-    append(part) {
-      for (const [name, said] of part.unknown) unknown.set(name, said)
-      for (const [table, added] of part.own) {
-        const rows = own.get(table)
-        if (rows === undefined) own.set(table, added)
-        else for (const [key, revision] of added) rows.set(key, revision)
-      }
-      for (const revision of part.revisions) revisions.add(revision)
-    },
-    revisions,
-    unknown,
-    own,
+  /** Begins a part, which reads through to those that were written `before` it. */
+  constructor(readonly before?: WrittenRows) {}
+
+  get(table: Table, key: string): number | undefined {
+    return this.#own.get(table.number)?.get(key) ?? this.before?.get(table, key)
+  }
+
+  set(table: Table, key: string, revision: number): void {
+    this.#revisions.add(revision)
+    const rows = this.#own.get(table.number)
+    if (rows === undefined) this.#own.set(table.number, new Map([[key, revision]]))
+    else rows.set(key, revision)
+  }
+
+  /** True for a revision in which it wrote one. */
+  includes(revision: number): boolean {
+    return this.#revisions.has(revision) || this.before?.includes(revision) === true
+  }
+
+  /** The revisions of this part alone. */
+  get revisions(): ReadonlySet<number> {
+    return this.#revisions
+  }
+
+  /** What its client does not know of a row. */
+  unknownOf(table: Table, key: string): Unknown | undefined {
+    const own = this.#unknown.size === 0 ? undefined : this.#unknown.get(`${table.number} ${key}`)
+    return own === undefined ? this.before?.unknownOf(table, key) : new Map(own)
+  }
+
+  noteUnknown(table: Table, key: string, said: Unknown): void {
+    this.#unknown.set(`${table.number} ${key}`, said)
+  }
+
+  /** Takes over what a part has noted that has succeeded, and that is not used afterwards. */
+  append(part: WrittenRows): void {
+    for (const [name, said] of part.#unknown) this.#unknown.set(name, said)
+    for (const [table, added] of part.#own) {
+      const rows = this.#own.get(table)
+      if (rows === undefined) this.#own.set(table, added)
+      else for (const [key, revision] of added) rows.set(key, revision)
+    }
+    for (const revision of part.#revisions) this.#revisions.add(revision)
   }
 }
 

@@ -7,14 +7,8 @@ import { SatchelError, quoted } from '../value/error'
 import { minuteOf } from '../value/time'
 import { noteFloor } from './client'
 import type { Candidates } from './candidates'
-import {
-  type ClientClock,
-  createWrittenRows,
-  type Execution,
-  type Push,
-  type WrittenRows,
-} from './transaction'
-import { createNames, type Names, type Rejection } from './named-keys'
+import { type ClientClock, WrittenRows, type Execution, type Push } from './transaction'
+import { Names, type Rejection } from './named-keys'
 import { type PlacedOperation, namesTold } from './operations'
 import { createOverlay } from './overlay'
 import { createReplays, type Replays } from './kept'
@@ -120,10 +114,10 @@ export async function inSteps<T>(step: Step, run: Execution, work: Work<T>): Pro
 /** A unit may run again, so it works on copies. */
 export function beginPart({ written, clock, isPruned }: Progress): Progress {
   return {
-    names: createNames(),
+    names: new Names(),
     rejections: [],
     refused: createRefusedRows(),
-    written: createWrittenRows(written),
+    written: new WrittenRows(written),
     replays: createReplays(),
     clock: { ...clock },
     isPruned,
@@ -142,9 +136,7 @@ export function endPart(progress: Progress, part: Progress): void {
 
 /** Adds the revisions in which a part has written rows. */
 export function addRevisions(own: Set<number>, { written }: Progress): void {
-  for (const rows of written.own.values()) {
-    for (const revision of rows.values()) own.add(revision)
-  }
+  for (const revision of written.revisions) own.add(revision)
 }
 
 /** Executes a transaction, or a part of one, in the unit of `part`, which is dropped when it fails. */

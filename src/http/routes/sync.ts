@@ -6,7 +6,7 @@ import { hasCriteria } from '../../domain/sync/candidates'
 import { markedTables, textsDeclared } from '../../domain/sync/declared'
 import type { Database } from '../../domain/store/store'
 import type { Pull } from '../../domain/sync/answer-plan'
-import { type AnswerPart, answerSync as readAnswer } from '../../domain/sync/pull'
+import { type AnswerPart, beginAnswer, type BegunAnswer } from '../../domain/sync/pull'
 import { readSyncBody } from '../../domain/sync/body'
 import { movedBy, readSyncRequest, type SyncRequest } from '../../domain/sync/request'
 import { isFirstSync, storeRequest } from '../../domain/sync/sync'
@@ -73,12 +73,13 @@ export function createSync(http: HttpContext): AnswerSync {
     const stored = await bodies.json(call, source, (request, bytes) =>
       store({ call, host, actor, isLater, bytes }, movedBy(request, host.lead()), stack),
     )
-    const { parts, first } = await begin(stored, async () => {
+    const { first, rest } = await begin(stored, async () => {
       stack.defer(await streams.enter())
       // The caller is gone: another one has its turn.
       if (call.sent.signal.aborted) throw aborted()
     })
-    if (first.end !== undefined) return answer(call, first.text)
+    if (rest === undefined) return answer(call, first.text)
+    const parts = heard(stored, rest)
     stack.defer(() => void parts[Symbol.asyncDispose]())
     const held = stack.move()
     const body = pacedStream(bytesOf(first, parts, made), {
@@ -129,21 +130,14 @@ export function createSync(http: HttpContext): AnswerSync {
   }
 
   /** Reads the first part of the answer; `enter` is called, once, before the first of several. */
-  async function begin(
-    stored: StoredRequest,
-    enter: () => Promise<void>,
-  ): Promise<{ parts: Parts; first: AnswerPart }> {
+  async function begin(stored: StoredRequest, enter: () => Promise<void>): Promise<BegunAnswer> {
     const { database, pull, answering, isPatient } = stored
     let entered: Promise<void> | undefined
     const untilItsTurn = () => (entered ??= enter())
     using undo = new DisposableStack()
     undo.use(answering)
-    const begun = await patiently(isPatient, async () => {
-      const parts = heard(stored, readAnswer(database, { ...pull, untilItsTurn }))
-      const first = await parts.next()
-      if (first === undefined) throw new Error('the answer has no part')
-      return { parts, first }
-    })
+    const begun = await patiently(isPatient, () => beginAnswer(database, { ...pull, untilItsTurn }))
+    hear(stored, begun.first)
     undo.move()
     return begun
   }
@@ -228,22 +222,23 @@ interface Parts extends AsyncDisposable {
 }
 
 /** The live connections of the client rest until its answer is complete, and go on from there. */
-function heard({ pull, answering }: StoredRequest, parts: AsyncGenerator<AnswerPart>): Parts {
+function hear({ pull: { request }, answering }: StoredRequest, { end }: AnswerPart): void {
+  if (end === undefined) return
+  answering.answered({ ...end, tables: markedTables(request), texts: textsDeclared(request) })
+  answering[Symbol.dispose]()
+}
+
+function heard(stored: StoredRequest, rest: AsyncGenerator<AnswerPart, void>): Parts {
   return {
     async next() {
-      const { value } = await parts.next()
-      const part = value as AnswerPart | undefined
-      if (part?.end === undefined) return part
-      const { request } = pull
-      const [tables, texts] = [markedTables(request), textsDeclared(request)]
-      answering.answered({ ...part.end, tables, texts })
-      answering[Symbol.dispose]()
-      return part
+      const { value: part } = await rest.next()
+      if (part !== undefined) hear(stored, part)
+      return part === undefined ? undefined : part
     },
     async [Symbol.asyncDispose]() {
       // After a read that is under way.
-      await parts.return(undefined)
-      answering[Symbol.dispose]()
+      await rest.return(undefined)
+      stored.answering[Symbol.dispose]()
     },
   }
 }
