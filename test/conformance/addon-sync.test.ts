@@ -94,10 +94,11 @@ describe('two devices of one user', () => {
       await db.table('items').add({ id: 'itmD', title: 'x', n: 0 })
       await db.table('items').where('title').equals('y').modify({ n })
     })
+    // What the laptop had moved out of the criteria first, they would not reach.
+    await pull(phone)
     await laptop.run((_db, _given, device) => {
       device.around = (send) => send()
     })
-    await pull(phone)
     await pull(laptop)
     const all = [
       { id: 'itmB', title: 'z', n: 1 },
