@@ -3,7 +3,7 @@ import { adminAssets } from '../../../src/admin/assets'
 import { KEY_HEADER } from '../../../src/http/admin/halves'
 import { share } from '../../setup'
 import { exchange } from '../setup'
-import { openBrowser, refusal, setupAdmin } from './setup'
+import { keep, openBrowser, refusal, setupAdmin } from './setup'
 
 const shared = share(setupAdmin)
 
@@ -238,4 +238,60 @@ describe('the settings', () => {
     await using server = await setupAdmin({ adminNetworks: '192.0.2.0/24' })
     expect((await server.browser().send('GET', '')).status).toBe(404)
   })
+})
+
+describe('behind a trusted proxy', () => {
+  const PUBLIC = 'https://data.example.com'
+  const flags = {
+    publicUrl: PUBLIC,
+    trustProxy: '127.0.0.1/32',
+    adminNetworks: '198.51.100.0/24',
+  }
+  const forwarded = {
+    origin: PUBLIC,
+    host: 'data.example.com',
+    'x-forwarded-for': '198.51.100.7',
+    'x-forwarded-proto': 'https',
+  }
+
+  test('a login has a cookie that no other name and no plain http gets', async () => {
+    await using server = await setupAdmin(flags)
+    const { url } = await server.commands.run('session.link', {})
+    expect(url).toStartWith(`${PUBLIC}/admin#`)
+    const browser = server.browser()
+    const body = { code: url.split('#')[1]! }
+    const answer = await browser.send('POST', '/session', { body, headers: forwarded })
+    expect(answer.status).toBe(200)
+    const cookie = answer.headers.get('set-cookie') ?? ''
+    expect(cookie).toMatch(
+      /^__Host-satchel-admin=[\w.-]+; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+    )
+    await keep(browser, answer)
+    expect((await browser.send('GET', '/session', { headers: forwarded })).status).toBe(200)
+    expect(await server.commands.run('session.list', {})).toMatchObject([
+      { address: '198.51.100.7' },
+    ])
+  })
+
+  test('other networks, other names and the page of another origin are refused', async () => {
+    await using server = await setupAdmin(flags)
+    const get = async (headers: Record<string, string>) =>
+      await refusal(await server.browser().send('GET', '/session', { headers }))
+    const other = { ...forwarded, 'x-forwarded-for': '198.51.100.7, 192.0.2.1' }
+    expect(await get(other)).toEqual([404, 'UNKNOWN_ROUTE'])
+    expect(await get({ ...forwarded, host: 'example.com' })).toEqual([421, 'MISDIRECTED'])
+    const evil = { ...forwarded, origin: 'https://evil.example' }
+    expect(await get(evil)).toEqual([403, 'ORIGIN_NOT_ALLOWED'])
+    expect(await get(forwarded)).toEqual([401, 'SESSION_ENDED'])
+  })
+})
+
+test('on this machine a login has a cookie for the page alone, named by the port', async () => {
+  const { url } = await shared().commands.run('session.link', {})
+  const answer = await shared().browser().post(url.split('#')[1]!)
+  const { port } = new URL(shared().url)
+  const named = new RegExp(
+    `^satchel-admin-${port}=[\\w.-]+; Path=/admin; HttpOnly; SameSite=Strict$`,
+  )
+  expect(answer.headers.get('set-cookie')).toMatch(named)
 })
