@@ -17,7 +17,7 @@ export interface ControlListener {
 }
 
 /**
- * Lets commands work on a data folder that this process holds: `POST /_control/<operation>?input=…`
+ * Lets commands work on a data folder that this process holds: `POST /_control/<operation>?input=…&rows`
  * with the token from `holder.json`, answered by a stream of events (design.md §2). The socket is in a folder that
  * only this user may enter, so that no other user of the machine can connect.
  */
@@ -56,6 +56,7 @@ export function listenForCommands(folder: DataFolder, token: string): ControlLis
         body: request.body,
         signal: request.signal,
         frame: writePiece,
+        hasNoRows: !searchParams.has('rows'),
         caller: operator(readUid(request.headers.get(UID_HEADER))),
       })
     } catch (error) {

@@ -7,20 +7,28 @@ import {
   MOST_BROWSED,
   showObject,
 } from '../domain/object/browse'
+import { actorFor, stateOf } from '../domain/object/explain'
+import { listTraces } from '../domain/object/history'
 import { removeObject } from '../domain/object/remove'
+import { listSeers } from '../domain/object/seers'
 import { requireTable } from '../domain/object/tables'
 import { upsertObjects } from '../domain/object/upsert'
 import { ROW_RULES, rowRulesWith } from '../domain/rows/row-rules'
 import type { Database, ReadTx } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import { keyOf } from '../domain/value/key'
+import type { Scope } from '../domain/value/scope'
 import { nextTurn } from '../domain/value/turn'
+import { foldUserId } from '../domain/value/user-id'
 import { parseStored } from '../domain/value/value'
 import { described, flag, json, optional, text, type Values, whole } from './fields'
 import { onDatabase, type Streams } from './operation'
 
 /** Tables are counted up to this: counting so many objects takes a few milliseconds. */
 const MOST_COUNTED = 100_000
+
+/** As the user, without a token of theirs. */
+const IMPERSONATE: readonly Scope[] = [...READ, 'IMPERSONATE']
 
 const TABLE = { table: described(text, 'The name of a table.', { examples: ['todoItems'] }) }
 const OBJECT = { ...TABLE, key: described(text, 'The key, a compound one as JSON.') }
@@ -94,6 +102,61 @@ export const objectOperations = {
   'object.show': onDatabase(
     { scopes: READ, effect: 'read', summary: 'Show an object', input: OBJECT },
     (_host, { table, key }, { read }) => read((tx) => showObject(tx, table, key)),
+  ),
+
+  /** The users who see an object by the rules of `/my`, each with the row that is the reason; a page of them. */
+  'object.seers': onDatabase(
+    {
+      scopes: READ,
+      effect: 'read',
+      summary: 'List the users who see an object',
+      input: { ...OBJECT, cursor: PAGE.cursor },
+    },
+    (_host, object, { read, now }) => read((tx) => listSeers(tx, object, now)),
+  ),
+
+  /** The known past of an object, also of one that is gone. Times in ms. */
+  'object.traces': onDatabase(
+    { scopes: READ, effect: 'read', summary: 'List the traces of an object', input: OBJECT },
+    async (_host, { table, key }, { read }) => ({
+      traces: await read((tx) => listTraces(tx, table, key)),
+    }),
+  ),
+
+  /**
+   * A page of a table as a user has it at `/my`, in the order of creation, as `object.list` gives it. A deactivated user
+   * sees nothing.
+   */
+  'object.listAs': onDatabase(
+    {
+      scopes: IMPERSONATE,
+      effect: 'read',
+      summary: 'List the objects that a user sees',
+      isRecorded: true,
+      // The next pages belong to the first one.
+      asks: ({ cursor }) => cursor !== null,
+      input: { user: described(text, 'A user id.'), ...PAGE },
+    },
+    async ({ database }, { user, ...page }, context) => {
+      const id = foldUserId(user)
+      await context.note()
+      const { actor, state } = await context.read((tx) => {
+        const found = tx.users.find(id)
+        return { actor: actorFor(id, found), state: stateOf(found, context.now) }
+      })
+      const browsing = {
+        ...readPage(page),
+        actor,
+        view: 'my',
+        prefix: '',
+        isNewestFirst: false,
+      } as const
+      const listed =
+        state === 'deactivated'
+          ? { objects: [], cursor: null }
+          : await listPage(database, context, browsing)
+      return { state, ...listed }
+    },
   ),
 
   /**
@@ -174,7 +237,7 @@ export function readPage({ table, filter, search, cursor, limit }: Values<typeof
   return { table, filter: filter ?? '', search: search ?? '', cursor, limit: most }
 }
 
-/** Emits objects as long as more are looked for; the last ones are in the result. */
+/** Emits objects as long as more are looked for; the others are in the result. */
 export async function listPage(
   database: Database,
   { emit, progress, signal }: Streams,

@@ -42,6 +42,8 @@ export interface Declaration<F extends Fields, Output> {
   readonly input: F
   /** True for an input that only asks, where others change something. */
   asks?(input: Values<F>): boolean
+  /** True for a `read` that is recorded all the same. */
+  readonly isRecorded?: true
   /** True for an operation that emits what happens from now on, until its caller leaves. */
   readonly follows?: true
   /** The address over HTTP, if there is one. */

@@ -21,7 +21,8 @@ export async function perform<F extends Fields, Output>(
 ): Promise<Output> {
   const { actor, isOperator } = caller
   if (!isOperator) requireCaller(actor, operation)
-  const isChange = operation.effect !== 'read' && operation.asks?.(input) !== true
+  const isRecorded = operation.effect !== 'read' || operation.isRecorded === true
+  const isChange = isRecorded && operation.asks?.(input) !== true
   const run = (record?: Recorder) => operation.run(folder, input, { ...streams, actor, record })
   if (!isChange || operation.recordedIn === null) return await run()
   const change = { folder, operation: operation.name, caller }
@@ -50,6 +51,8 @@ export interface Asking {
   readonly statusOf?: StatusOf
   /** A piece of a file among the events; absent where callers get JSON only. */
   readonly frame?: (bytes: Uint8Array) => Uint8Array
+  /** True for a caller who takes the result alone. */
+  readonly hasNoRows?: boolean
   readonly caller?: Caller
 }
 
@@ -58,7 +61,7 @@ export function answerPerforming(
   folder: DataFolder,
   operation: Named<AnyOperation>,
   input: Values<Fields>,
-  { body, signal, ended, finished, statusOf, frame, caller }: Asking,
+  { body, signal, ended, finished, statusOf, frame, hasNoRows, caller }: Asking,
 ): Response {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
@@ -78,7 +81,7 @@ export function answerPerforming(
     const streams: Streams = {
       upload: body ?? undefined,
       progress,
-      emit: (item) => writer.write(writeEvent({ item })),
+      ...(hasNoRows === true ? {} : { emit: (item) => writer.write(writeEvent({ item })) }),
       ...(frame === undefined ? {} : { download: (bytes) => writer.write(frame(bytes)) }),
       signal: ended === undefined ? signal : AbortSignal.any([signal, ended]),
     }

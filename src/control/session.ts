@@ -125,7 +125,7 @@ async function post(
   holder: Holder,
   name: string,
   input: unknown,
-  { upload, signal }: Streams,
+  { upload, signal, emit }: Streams,
 ): Promise<IncomingMessage> {
   const [{ request }, { Readable }, { pipeline }] = await Promise.all([
     import('node:http'),
@@ -133,7 +133,7 @@ async function post(
     import('node:stream/promises'),
   ])
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const query = encodeURIComponent(JSON.stringify(input))
+  const query = encodeURIComponent(JSON.stringify(input)) + (emit === undefined ? '' : '&rows')
   const outgoing = request({
     socketPath: holder.address ?? '',
     path: `/_control/${name}?input=${query}`,

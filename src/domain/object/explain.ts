@@ -68,7 +68,7 @@ export interface Explanation {
   readonly members: readonly ExplainedMember[]
 }
 
-type UserState = 'active' | 'unknown' | 'deactivated' | 'licence expired'
+export type UserState = 'active' | 'unknown' | 'deactivated' | 'licence expired'
 type RealmKind = 'private' | 'public' | 'shared'
 
 interface ExplainedMember {
@@ -125,13 +125,15 @@ interface Facts {
   readonly subject: string
 }
 
-function actorFor(id: string, user: User | undefined): Actor {
+/** A user as they are at `/my`. */
+export function actorFor(id: string, user: User | undefined): Actor {
   const given = user?.data?.['email']
   const email = typeof given === 'string' ? given : isEmail(id) ? id : null
   return { subject: id, email, name: null, scopes: new Set(['ACCESS_DB']) }
 }
 
-function stateOf(user: User | undefined, now: number): UserState {
+/** `now` in ms. */
+export function stateOf(user: User | undefined, now: number): UserState {
   if (user === undefined) return 'unknown'
   if (user.deactivated !== null) return 'deactivated'
   return licensedUntil(user) > now ? 'active' : 'licence expired'

@@ -5,15 +5,23 @@ import { Text } from '../parts/text'
 
 interface Seer {
   readonly userId: string
-  /** The sentence of the rule that grants it. */
+  /** `member`, `owner of the realm`, `private realm` or `invitation`. */
   readonly by: string
   readonly row: string | null
   readonly roles?: readonly string[]
 }
 
+interface SeenBy {
+  /** Everybody sees it, also without a login. */
+  readonly isPublic: boolean
+  readonly seers: readonly Seer[]
+  /** Null when these are all. */
+  readonly cursor: string | null
+}
+
 /** The users who see an object, each with the row that grants it. */
 export function Seers({ table, objectKey: key }: { table: string; objectKey: string }) {
-  const { value, error } = useOperation<{ readonly seers: readonly Seer[] }>('object.seers', {
+  const { value, error } = useOperation<SeenBy>('object.seers', {
     database: database.value,
     table,
     key,
@@ -38,7 +46,9 @@ export function Seers({ table, objectKey: key }: { table: string; objectKey: str
           </span>
         </li>
       ))}
-      {value.seers.length === 0 && <li class="soft">No user sees it.</li>}
+      {value.isPublic && <li>Everybody sees it: it is in the public realm.</li>}
+      {value.cursor !== null && <li class="soft">There are more members.</li>}
+      {value.seers.length === 0 && !value.isPublic && <li class="soft">No user sees it.</li>}
     </ul>
   )
 }
