@@ -108,20 +108,3 @@ export function addTokenCommand(program: Command, cli: Cli): void {
       ),
     )
 }
-
-/** `satchel key rotate` (design.md §4, promises.md 16). */
-export function addKeyCommands(program: Command, cli: Cli): void {
-  const key = program.command('key').description('the keys that sign the tokens of a database')
-
-  withDatabase(key.command('rotate'))
-    .description('sign new tokens with a new key; the old ones stay valid until they expire')
-    .addHelpText('after', example('satchel key rotate'))
-    .action((options) =>
-      tell(
-        cli,
-        'key.rotate',
-        options,
-        ({ keyId }) => `New tokens are signed with the key ${keyId}`,
-      ),
-    )
-}

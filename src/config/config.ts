@@ -215,10 +215,14 @@ function requireKnownVariables(environment: Sources['environment'] & object): vo
   )
 }
 
+/** The variable with the key to which `satchel key reseal` changes. */
+export const NEW_SECRET_KEY = 'SATCHEL_NEW_SECRET_KEY'
+
 const KNOWN_VARIABLES: ReadonlySet<string> = new Set([
   ...Object.keys(SETTINGS).map(environmentName),
   ...EXEC_VARIABLES,
   'SATCHEL_EXECUTABLE',
+  NEW_SECRET_KEY,
 ])
 
 /** The variables that Kubernetes gives to all containers when a service is called `satchel`. */

@@ -278,7 +278,12 @@ export const SETTINGS = {
     withoutFlag: true,
   },
   // Not flags: everyone on the machine can read the command line of a process.
-  secretKey: rare<Uint8Array | null>(null, secretKey, 'base64', 'seals signing keys; 32 bytes'),
+  secretKey: rare<Uint8Array | null>(
+    null,
+    secretKey,
+    'base64',
+    'seals the secrets of all databases, which else have a key each; 32 bytes, changed by satchel key reseal',
+  ),
   backupKey: rare<Uint8Array | null>(
     null,
     secretKey,

@@ -3,7 +3,7 @@ import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import type { Letter, Mailer, MailRoute, Wording } from '../domain/store/mailer'
 import type { Database, ReadTx, WriteTx, Write } from '../domain/store/store'
-import type { Vault } from '../domain/store/vault'
+import type { SealedText, Vault } from '../domain/store/vault'
 import { newWebhookSecret } from '../domain/value/webhook-signature'
 import type { Outbound } from '../net/outbound'
 import { describeMailAddress, isMailHook, NOBODY, parseMailAddress, usualSender } from './address'
@@ -315,6 +315,39 @@ function requireUsable({ address, sender }: Addressing): void {
   throw new SatchelError('UNPROCESSABLE', 'This mail server needs a sender: give --from')
 }
 
+/** The mail settings and the letters that wait, as they are sealed. A letter that cannot be opened is not sent. */
+export function sealedMails(tx: ReadTx): SealedText[] {
+  const { sealedAddress, sealedSecret } = readMailSettings(tx)
+  const settings: SealedText[] = []
+  if (sealedAddress !== null) {
+    settings.push({
+      sealed: sealedAddress,
+      label: ADDRESS_LABEL,
+      replace: (tx, sealed) =>
+        putMailSettings(tx, { ...readMailSettings(tx), sealedAddress: sealed }),
+    })
+  }
+  if (sealedSecret !== null) {
+    settings.push({
+      sealed: sealedSecret,
+      label: SECRET_LABEL,
+      replace: (tx, sealed) =>
+        putMailSettings(tx, { ...readMailSettings(tx), sealedSecret: sealed }),
+    })
+  }
+  const letters = tx.mails.due(Number.MAX_SAFE_INTEGER, ALL).map((mail): SealedText => {
+    return {
+      sealed: mail.sealed,
+      label: labelOf(mail.id),
+      mayBeLost: true,
+      replace: (tx, sealed) => tx.mails.put({ ...mail, sealed }),
+    }
+  })
+  return [...settings, ...letters]
+}
+
+const ALL = Number.MAX_SAFE_INTEGER
+
 /** Throws a final `DeliveryError` when it was sealed with another key. */
 function openLetter(vault: Vault, mail: QueuedMail): Letter {
   try {
@@ -348,10 +381,11 @@ export interface MailSettings {
 
 /** The current settings, remembered because every login needs them. */
 export function findMailSettings(tx: ReadTx): MailSettings {
-  return tx.remember('mail settings', () => {
-    const setting = tx.settings.find(SETTING)
-    return { ...DEFAULT, ...setting?.value }
-  })
+  return tx.remember('mail settings', () => readMailSettings(tx))
+}
+
+function readMailSettings(tx: ReadTx): MailSettings {
+  return { ...DEFAULT, ...tx.settings.find(SETTING)?.value }
 }
 
 export function putMailSettings(tx: WriteTx, settings: MailSettings): void {

@@ -1,6 +1,7 @@
 import { calculateJwkThumbprint, type JWK, importJWK, type JSONWebKeySet } from 'jose'
 import type { Clock } from '../../clock'
-import type { Database, WriteTx, Write } from '../../domain/store/store'
+import type { Database, ReadTx, WriteTx, Write } from '../../domain/store/store'
+import type { SealedText } from '../../domain/store/vault'
 import { sealAsync, unseal, unsealAsync } from './seal'
 import type { SigningKey } from '../../domain/store/records'
 
@@ -59,6 +60,15 @@ export async function rotateKeys(
 /** True when no token that this key signed can still be valid. */
 export function isOver(key: SigningKey, now: number, keptFor: number): boolean {
   return key.retired !== null && key.retired + keptFor < now
+}
+
+/** The private keys of a database as they are sealed. */
+export function sealedKeys(tx: ReadTx): SealedText[] {
+  return tx.keys.list().map((key) => ({
+    sealed: key.sealedPrivateKey,
+    label: labelOf(key.id),
+    replace: (tx, sealedPrivateKey) => tx.keys.put({ ...key, sealedPrivateKey }),
+  }))
 }
 
 /** Throws `STORAGE_FAILED` when the key was sealed with another secret key. */

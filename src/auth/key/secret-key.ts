@@ -18,7 +18,7 @@ export async function openSecretKey(
 ): Promise<Uint8Array> {
   if (configured !== null) return configured
   const path = join(folder, 'secret.key')
-  const kept = readKey(path)
+  const kept = readKeyFile(path)
   if (kept !== undefined) return kept
   const sealed = await database.read((tx) => tx.keys.list())
   if (sealed.length > 0) {
@@ -28,10 +28,11 @@ export async function openSecretKey(
     )
   }
   await createKey(path, isDurable)
-  return readKey(path)!
+  return readKeyFile(path)!
 }
 
-function readKey(path: string): Uint8Array | undefined {
+/** The key in a file; undefined when there is none. Throws `STORAGE_FAILED` for a file without a key. */
+export function readKeyFile(path: string): Uint8Array | undefined {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -65,6 +66,17 @@ async function createKey(path: string, isDurable: boolean): Promise<void> {
   }
   unlinkSync(draft)
   if (isDurable) await syncPath(join(path, '..'))
+}
+
+/** Removes the file of a key, if there is one, so that it does not come back at power loss. */
+export async function removeKeyFile(path: string): Promise<void> {
+  try {
+    unlinkSync(path)
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return
+    throw error
+  }
+  await syncPath(join(path, '..'))
 }
 
 /** In hex; it is equal for equal keys, and tells nothing else of them. */

@@ -1,8 +1,8 @@
 import { createPrivateKey } from 'node:crypto'
 import { quoted, SatchelError } from '../../domain/value/error'
 import { getProvider, putProvider } from '../../domain/database/provider'
-import type { Database, Write } from '../../domain/store/store'
-import type { Vault } from '../../domain/store/vault'
+import type { Database, ReadTx, Write } from '../../domain/store/store'
+import type { SealedText, Vault } from '../../domain/store/vault'
 import { isWebAddress } from '../../domain/value/web-address'
 import type { Outbound } from '../../net/outbound'
 import { createLoginStates } from './login-state'
@@ -71,6 +71,17 @@ export function createProviders(parts: ProvidersParts): Providers {
       return await checkAtProvider(provider, await clients.get(provider), address)
     },
   }
+}
+
+/** The secrets of the providers of a database as they are sealed. */
+export function sealedProviders(tx: ReadTx): SealedText[] {
+  return tx.providers.list().flatMap((provider) => {
+    const { id, sealedSecret: sealed } = provider
+    if (sealed === null) return []
+    const replace: SealedText['replace'] = (tx, sealedSecret) =>
+      tx.providers.put({ ...provider, sealedSecret })
+    return [{ sealed, label: secretLabel(id), replace }]
+  })
 }
 
 type CheckedDraft = Omit<Provider, 'created' | 'sealedSecret'> & { readonly secret: string | null }

@@ -1,7 +1,7 @@
 import { SatchelError } from '../value/error'
 import { getOwn, isRecord } from '../value/value'
 import type { ReadTx, WriteTx } from '../store/store'
-import type { Vault } from '../store/vault'
+import type { SealedText, Vault } from '../store/vault'
 import { USER_DATA, userDataOf } from './change'
 import { changePolicy, findPolicy, type Policy, type Verdict } from './policy'
 import { DAY } from '../value/time'
@@ -75,6 +75,22 @@ export function findWebhook(tx: ReadTx, vault: Vault, now: number): WebhookAddre
   return { url, secrets: good.map((text) => vault.open(text, LABEL)) }
 }
 
+/** The secrets of the web hook as they are sealed. */
+export function sealedWebhook(tx: ReadTx): SealedText[] {
+  const secrets = findSecrets(tx)
+  if (secrets === undefined) return []
+  const { previous } = secrets
+  const current: SealedText = {
+    sealed: secrets.sealed,
+    label: LABEL,
+    replace: (tx, sealed) => putSecrets(tx, { ...requireSecrets(tx), sealed }),
+  }
+  if (previous === null) return [current]
+  const replace: SealedText['replace'] = (tx, sealed) =>
+    putSecrets(tx, { ...requireSecrets(tx), previous: { ...previous, sealed } })
+  return [current, { sealed: previous.sealed, label: LABEL, replace }]
+}
+
 /** The verdict of a web hook on a person. Throws `UNPROCESSABLE` for an invalid one. */
 export function readVerdict(answer: unknown): Verdict {
   if (!isRecord(answer)) throw unprocessable('no object')
@@ -105,6 +121,13 @@ const MAX_OVERLAP_DAYS = 365
 function findSecrets(tx: ReadTx): WebhookSecrets | undefined {
   const setting = tx.settings.find(SETTING)
   return setting?.value as WebhookSecrets | undefined
+}
+
+/** The secrets of a web hook that is there. */
+function requireSecrets(tx: ReadTx): WebhookSecrets {
+  const secrets = findSecrets(tx)
+  if (secrets === undefined) throw new Error('there is no web hook')
+  return secrets
 }
 
 function putSecrets(tx: WriteTx, secrets: WebhookSecrets): void {
