@@ -33,7 +33,10 @@ function CommitRow({ commit, heard }: { commit: Commit; heard: readonly Heard[] 
             <Text text={record} />
           </span>
         ))}
-        {commit.realms.length > 0 && <Realms realms={commit.realms} />}
+        {commit.tables.length === 0 && commit.records.length === 0 && (
+          <span class="soft">no object</span>
+        )}
+        <Realms realms={commit.realms} writer={commit.writer.uid} />
       </div>
       <Hearers heard={heard} />
     </li>
@@ -151,8 +154,11 @@ function KeyLink({ table, objectKey }: { table: string; objectKey: string }) {
   )
 }
 
-function Realms({ realms }: { realms: readonly string[] }) {
-  const [first = ''] = realms
+/** The private realm of the writer is the usual one, and is not named again. */
+function Realms({ realms, writer }: { realms: readonly string[]; writer: string | null }) {
+  const [first] = realms
+  if (first === undefined) return null
+  if (realms.length === 1 && first === writer) return <span class="realm">private</span>
   return (
     <a class="realm" title={realms.join('\n')} href={hrefOf('sharing', first)}>
       <Text text={first} />

@@ -13,9 +13,9 @@ export function Settings() {
   const { value, error, reload } = useOperation<Facts>('doctor', { online: false })
   const [search, setSearch] = useState('')
   const wanted = search.trim().toLowerCase()
-  const settings = Object.entries(value?.settings ?? {}).filter(
-    ([name, text]) => name.toLowerCase().includes(wanted) || text.toLowerCase().includes(wanted),
-  )
+  const settings = Object.entries(value?.settings ?? {})
+    .filter(([name, text]) => `${name} ${text}`.toLowerCase().includes(wanted))
+    .toSorted(([, one], [, other]) => Number(one === '') - Number(other === ''))
   return (
     <div class="body narrow">
       <SearchField label="Name or value" value={search} onInput={setSearch} />

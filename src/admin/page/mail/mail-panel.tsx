@@ -34,13 +34,18 @@ export function MailPanel({
     tellDone('It is tried again now')
     onChange()
   }
-  const mayRetry = mail !== undefined && mail.state !== 'sent' && may('mail.retry')
+  const remove = async () => {
+    await call('mail.delete', input)
+    onChange()
+    onClose()
+  }
+  const isWriting = !isReadOnly.value
   return (
     <Panel title={mail?.subject ?? mail?.kind ?? 'Mail'} onClose={onClose}>
       <Failure error={error} />
       {mail !== undefined && (
         <>
-          {mail.otp !== null && mail.otp !== undefined && (
+          {mail.otp !== null && (
             <div class="code-card">
               <div class="code">
                 <Text text={mail.otp} />
@@ -54,14 +59,19 @@ export function MailPanel({
             </Fact>
             <Fact name="State">
               {mail.state} <Ago at={mail.at} />
-              {mail.attempts !== undefined && mail.attempts > 1 && `, ${mail.attempts} attempts`}
+              {mail.attempts > 1 && `, ${mail.attempts} attempts`}
             </Fact>
-            {mail.link !== null && mail.link !== undefined && <MailLink link={mail.link} />}
+            {mail.link !== null && <MailLink link={mail.link} />}
           </Facts>
-          {mail.failure !== null && mail.failure !== undefined && <Failure error={mail.failure} />}
-          {mayRetry && !isReadOnly.value && (
+          {mail.failure !== null && <Failure error={mail.failure} />}
+          {isWriting && (
             <div class="actions">
-              <button onClick={() => void retry().catch(tellError)}>Send it now</button>
+              {mail.state === 'waiting' && may('mail.retry') && (
+                <button onClick={() => void retry().catch(tellError)}>Send it now</button>
+              )}
+              {may('mail.delete') && (
+                <button onClick={() => void remove().catch(tellError)}>Delete</button>
+              )}
             </div>
           )}
           <Contents mail={mail} />
@@ -95,13 +105,8 @@ function Contents({ mail }: { mail: WholeMail }) {
     ...(mail.raw ? ([['raw', 'Source']] as const) : []),
   ] as const
   const text = form === 'raw' ? mail.raw : mail.text
-  if (mail.text === null || mail.text === undefined) {
-    return (
-      <p class="soft small">
-        Contents are shown in development and in test mode only: a reader of mails could log in as
-        anybody.
-      </p>
-    )
+  if (mail.text === null) {
+    return <p class="soft small">The contents of this mail are not shown.</p>
   }
   return (
     <>

@@ -12,20 +12,20 @@ import { useShortcut } from '../shell/keys'
 import { database, goTo, place } from '../shell/route'
 import { tellDone } from '../shell/toasts'
 import { MailPanel } from './mail-panel'
-import type { MailInfo } from './mail-info'
+import type { MailInfo, MailList } from './mail-info'
 
 const EVERY_MS = 1_000
 
 /** The last mails, with their codes where the server tells them: in development and in test mode. */
 export function Mail() {
   const [text, setText] = useState('')
-  const { value, error, reload } = useOperation<{ readonly mails: readonly MailInfo[] }>(
+  const { value, error, reload } = useOperation<MailList>(
     'mail.list',
     { database: database.value },
     { every: EVERY_MS },
   )
   const mails = (value?.mails ?? []).filter((mail) => matches(mail, text))
-  const newest = mails.find(({ otp }) => otp !== null && otp !== undefined)
+  const newest = mails.find(({ otp }) => otp !== null)
   const [chosen] = place.value.rest
   useShortcut('c', 'Copy the newest code', () => void copyCode(newest), newest !== undefined)
   useMoving(mails, chosen)
@@ -37,6 +37,12 @@ export function Mail() {
         </PageHead>
         <Failure error={error} onAgain={reload} />
         {value !== undefined && value.mails.length === 0 && <NoMail />}
+        {value?.isShown === false && value.mails.length > 0 && (
+          <p class="hint soft small">
+            Codes and contents are shown in development and in test mode only: a reader of mails
+            could log in as anybody.
+          </p>
+        )}
         {newest !== undefined && <NewestCode mail={newest} />}
         {mails.length > 0 && (
           <ul class="list" aria-label="Mails">
@@ -62,7 +68,7 @@ function matches({ to, subject, otp, kind }: MailInfo, text: string): boolean {
 }
 
 async function copyCode(mail: MailInfo | undefined): Promise<void> {
-  if (mail?.otp === null || mail?.otp === undefined) return
+  if (mail === undefined || mail.otp === null) return
   await copyText(mail.otp)
   tellDone(`The code for ${mail.to} was copied`)
 }
@@ -115,11 +121,9 @@ function MailRow({ mail, isChosen }: { mail: MailInfo; isChosen: boolean }) {
           <span class="clip">
             <Text text={to} />
           </span>
-          <span class="clip soft small">
-            {subject === null || subject === undefined ? kind : <Text text={subject} />}
-          </span>
+          <span class="clip soft small">{subject === null ? kind : <Text text={subject} />}</span>
         </span>
-        {otp !== null && otp !== undefined && (
+        {otp !== null && (
           <code class="code-small">
             <Text text={otp} most={40} />
           </code>
