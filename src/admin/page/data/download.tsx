@@ -43,7 +43,7 @@ async function collect(
   const add = async (row: Row) => {
     const { value } =
       row.value === null || row.cut.length > 0
-        ? await call<Row>('object.show', { ...query, key: row.key }, { signal })
+        ? await call<{ value: unknown }>('object.show', { ...query, key: row.key }, { signal })
         : row
     lines.push(`${JSON.stringify(value)}\n`)
   }

@@ -30,7 +30,7 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
   const [isEditing, setIsEditing] = useState(false)
   const input = { database: database.value, table, key }
   const { value: object, error, reload } = useOperation<StoredObject>('object.show', input)
-  const mayEdit = (object?.value ?? null) !== null && !isReadOnly.value && may('object.put')
+  const mayEdit = object !== undefined && !isReadOnly.value && may('object.put')
   useShortcut('e', 'Edit the object', () => setIsEditing(true), mayEdit)
   const choices = [
     ['value', 'Value'],

@@ -1,10 +1,15 @@
 import { visible } from '../parts/visible'
-import type { Row } from '../data/columns'
-
 /** An object as `object.show` has it. */
-export interface StoredObject extends Row {
+export interface StoredObject {
+  readonly key: string
+  readonly realmId: string
+  readonly owner: string | null
+  readonly revision: number
+  /** The revision at which it came into being, or into its realm. */
+  readonly entered: number
   /** ms since the epoch. */
-  readonly created?: number
+  readonly updated: number
+  readonly value: Readonly<Record<string, unknown>>
 }
 
 /** The text that is edited: characters that are not seen are escaped. */

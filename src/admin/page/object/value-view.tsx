@@ -15,7 +15,8 @@ const LONG = 200_000
 /** The value of an object as a tree or as JSON. */
 export function ValueView({ object }: { object: StoredObject }) {
   const [form, setForm] = useState<'tree' | 'json'>('tree')
-  const { owner, realmId, revision, updated, created, size, value, isDamaged } = object
+  const { owner, realmId, revision, entered, updated, value } = object
+  const text = useMemo(() => textOf(value), [value])
   return (
     <>
       <Facts>
@@ -36,41 +37,30 @@ export function ValueView({ object }: { object: StoredObject }) {
         <Fact name="Written">
           <Ago at={updated} /> <span class="soft small">revision {revision.toLocaleString()}</span>
         </Fact>
-        {created !== undefined && (
-          <Fact name="Created">
-            <Ago at={created} />
-          </Fact>
-        )}
-        <Fact name="Size">{sizeText(size)}</Fact>
+        <Fact name="Came">
+          <span class="soft">revision {entered.toLocaleString()}</span>
+        </Fact>
+        <Fact name="Size">{sizeText(text.length)}</Fact>
       </Facts>
-      {value === null ? (
-        <p class="soft">
-          {isDamaged ? 'The object is damaged: satchel verify says more.' : 'There is no value.'}
-        </p>
-      ) : (
-        <>
-          <div class="value-head">
-            <Segments
-              label="Form"
-              choices={[
-                ['tree', 'Tree'],
-                ['json', 'JSON'],
-              ]}
-              chosen={form}
-              onChoose={setForm}
-            />
-            <Copy text={textOf(value)} label="Copy as JSON" />
-          </div>
-          {form === 'tree' ? <Tree entries={Object.entries(value)} /> : <Json value={value} />}
-        </>
-      )}
+      <div class="value-head">
+        <Segments
+          label="Form"
+          choices={[
+            ['tree', 'Tree'],
+            ['json', 'JSON'],
+          ]}
+          chosen={form}
+          onChoose={setForm}
+        />
+        <Copy text={text} label="Copy as JSON" />
+      </div>
+      {form === 'tree' ? <Tree entries={Object.entries(value)} /> : <Json text={text} />}
     </>
   )
 }
 
-function Json({ value }: { value: object }) {
+function Json({ text }: { text: string }) {
   const [isWhole, setIsWhole] = useState(false)
-  const text = useMemo(() => textOf(value), [value])
   const shown = isWhole ? text : text.slice(0, LONG)
   return (
     <div class="json">

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks'
-import type { Row } from '../data/columns'
 import { useRows } from '../data/use-rows'
 import { Copy } from '../parts/copy'
 import { Fact, Facts } from '../parts/facts'
@@ -13,7 +12,14 @@ import { askToDestroy } from '../shell/destroy'
 import { database, hrefOf } from '../shell/route'
 import { Members } from './members'
 import { NewMember } from './new-member'
-import { describePermissions, readMember, readRealm, readRole, type Role } from './rows'
+import {
+  describePermissions,
+  readMember,
+  readRealm,
+  readRole,
+  type Role,
+  type SharingRow,
+} from './rows'
 
 /** A realm with its members, invitations and roles. */
 export function RealmPanel({
@@ -27,7 +33,7 @@ export function RealmPanel({
 }) {
   const [isAdding, setIsAdding] = useState(false)
   const input = { database: database.value, table: 'realms', key: realmId }
-  const { value: row, error } = useOperation<Row>('object.show', input)
+  const { value: row, error } = useOperation<SharingRow>('object.show', input)
   const ofRealm = { database: database.value, newestFirst: false, filter: filterFor(realmId) }
   const members = useRows({ ...ofRealm, table: 'members' })
   const roles = useRows({ ...ofRealm, table: 'roles' })

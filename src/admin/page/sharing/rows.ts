@@ -1,4 +1,10 @@
-import type { Row } from '../data/columns'
+/** A row of a table of sharing as an object. */
+export interface SharingRow {
+  readonly key: string
+  readonly realmId: string
+  readonly owner: string | null
+  readonly value: Readonly<Record<string, unknown>> | null
+}
 
 /** Rows of the tables of sharing, as objects of them have it (`realms`, `members`, `roles`). */
 export interface Realm {
@@ -39,11 +45,11 @@ export const MEMBER_STATES: Readonly<Record<MemberState, string>> = {
   rejected: 'bad',
 }
 
-export function readRealm({ key, owner, value }: Row): Realm {
+export function readRealm({ key, owner, value }: SharingRow): Realm {
   return { realmId: key, owner, name: textOf(value?.['name']) ?? '' }
 }
 
-export function readMember({ key, realmId, value }: Row): Member {
+export function readMember({ key, realmId, value }: SharingRow): Member {
   const row = value ?? {}
   const roles = row['roles']
   return {
@@ -58,7 +64,7 @@ export function readMember({ key, realmId, value }: Row): Member {
   }
 }
 
-export function readRole({ key, value }: Row): Role {
+export function readRole({ key, value }: SharingRow): Role {
   return {
     key,
     name: textOf(value?.['name']) ?? key,

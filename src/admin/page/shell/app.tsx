@@ -6,7 +6,7 @@ import { useShortcut } from './keys'
 import { Login } from './login'
 import { PageView } from './page-view'
 import { Palette, showPalette } from './palette'
-import { openPages } from './pages'
+import { loadPages, openPages } from './pages'
 import { chooseDatabase, database, goTo } from './route'
 import { Sidebar } from './sidebar'
 import { nextTheme } from './theme'
@@ -45,6 +45,9 @@ export function App() {
   )
 }
 
+/** After the first page, which is to be there at once. */
+const LOAD_AFTER_MS = 1_500
+
 function Desk() {
   const names = databaseNames.value
   useEffect(() => {
@@ -60,6 +63,10 @@ function Desk() {
     }
     document.addEventListener('keydown', open)
     return () => document.removeEventListener('keydown', open)
+  }, [])
+  useEffect(() => {
+    const timer = setTimeout(loadPages, LOAD_AFTER_MS)
+    return () => clearTimeout(timer)
   }, [])
   useShortcut('?', 'List the keys', showHelp)
   useShortcut('t', 'Change the colours', nextTheme)

@@ -1,8 +1,9 @@
 import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
 import { database, place } from './route'
 import { openPages, type PageInfo } from './pages'
 import { Empty } from '../parts/empty'
+import { Text } from '../parts/text'
 
 /** The page that the address names, or the first one. */
 export function PageView() {
@@ -24,6 +25,7 @@ export function PageView() {
 function Loading({ page }: { page: PageInfo }) {
   const [View, setView] = useState<ComponentType | null>(null)
   const [hasFailed, setHasFailed] = useState(false)
+  const [error, again] = useErrorBoundary()
   useEffect(() => {
     document.title = `${page.title} · ${database.value || 'Satchel'}`
     page.load().then(
@@ -31,6 +33,16 @@ function Loading({ page }: { page: PageInfo }) {
       () => setHasFailed(true),
     )
   }, [page])
+  if (error !== undefined) {
+    return (
+      <Empty icon="alert" title="This page has failed">
+        <p>
+          <Text text={String(error)} />
+        </p>
+        <button onClick={again}>Try again</button>
+      </Empty>
+    )
+  }
   if (hasFailed) {
     return (
       <Empty icon="reload" title="This part of the page could not be loaded">

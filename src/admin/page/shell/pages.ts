@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact'
 import type { IconName } from '../parts/icon'
-import { may, session } from '../server/session'
+import { may } from '../server/session'
 import { Live } from '../live/live'
 
 /** A page of the list at the side. */
@@ -110,7 +110,12 @@ const PAGES: readonly PageInfo[] = [
   },
 ]
 
-/** The pages that this session may open. */
+/** The pages that this session, or one that has ended, may open: the page stays as it is behind the login. */
 export function openPages(): readonly PageInfo[] {
-  return session.value ? PAGES.filter(({ needs }) => may(needs)) : []
+  return PAGES.filter(({ needs }) => may(needs))
+}
+
+/** Loads the pages before they are opened, so that a server that restarts or is updated does not stop them. */
+export function loadPages(): void {
+  for (const page of openPages()) page.load().catch(() => undefined)
 }

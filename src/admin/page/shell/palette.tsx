@@ -24,7 +24,7 @@ interface Goal {
   readonly run: () => void
 }
 
-const MOST = 12
+const MOST = 50
 const PAUSE_MS = 150
 
 /** Goes to pages, databases, tables, users and keys, by a few letters of their names. */
@@ -37,7 +37,10 @@ function Opened() {
   const [chosen, setChosen] = useState(0)
   const found = useFound(text)
   const goals = useMemo(
-    () => [...rank(text, [...ownGoals(), ...found.tables], ({ text }) => text), ...found.others],
+    () => [
+      ...rank(text, [...pageGoals(), ...found.tables, ...otherGoals()], ({ text }) => text),
+      ...found.others,
+    ],
     [text, found],
   ).slice(0, MOST)
   const list = useRef<HTMLUListElement>(null)
@@ -104,21 +107,18 @@ function Opened() {
   )
 }
 
-function ownGoals(): Goal[] {
+function pageGoals(): Goal[] {
+  return openPages().map(({ name, title, icon }) => {
+    return { icon, text: title, kind: 'page', run: () => goTo(name) }
+  })
+}
+
+function otherGoals(): Goal[] {
+  const others = databaseNames.value.filter((name) => name !== database.value)
   return [
-    ...openPages().map(({ name, title, icon }) => {
-      return { icon, text: title, kind: 'page', run: () => goTo(name) }
+    ...others.map((name): Goal => {
+      return { icon: 'database', text: name, kind: 'database', run: () => chooseDatabase(name) }
     }),
-    ...databaseNames.value
-      .filter((name) => name !== database.value)
-      .map((name) => {
-        return {
-          icon: 'database',
-          text: name,
-          kind: 'database',
-          run: () => chooseDatabase(name),
-        } as const
-      }),
     { icon: 'moon', text: 'Change the colours', kind: 'action', run: nextTheme },
     { icon: 'help', text: 'List the keys', kind: 'action', run: showHelp },
     { icon: 'out', text: 'Log out', kind: 'action', run: () => void logOut() },

@@ -1,0 +1,130 @@
+import { expect, test } from 'bun:test'
+import { setupAdmin } from '../http/admin/setup'
+import { useChromium } from './chromium'
+import { openAdmin } from './admin-page'
+
+/** Browsing and editing objects on the page for administrators. */
+
+const browser = useChromium()
+
+const DUE = { $t: 'Date', v: '2030-01-02T03:04:05.000Z' }
+
+async function setup(objects: readonly object[]) {
+  const server = await setupAdmin()
+  const upload = new Blob(['{"notes":"@id"}']).stream()
+  await server.commands.run('schema.push', { database: 'main', wait: true }, { upload })
+  const headers = {
+    authorization: `Bearer ${await server.token()}`,
+    'content-type': 'application/json',
+  }
+  const put = async (body: unknown) => {
+    const answer = await fetch(`${server.main}/all/notes`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    })
+    if (!answer.ok) throw new Error(await answer.text())
+  }
+  await put(objects)
+  const read = async (key: string) => {
+    const answer = await fetch(`${server.main}/all/notes/${key}`, { headers })
+    return (await answer.json()) as Readonly<Record<string, unknown>>
+  }
+  return { ...server, put, read, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+test('a person edits an object, sees the difference, and all that they did not touch stays', async () => {
+  const value = {
+    id: 'milk',
+    realmId: 'rlm-public',
+    title: 'Milk',
+    due: DUE,
+    $$ts: 7,
+    odd: { a: [1] },
+  }
+  await using server = await setup([value])
+  const before = await server.read('milk')
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes')
+  await page.getByRole('row', { name: /milk/ }).click()
+  await page.locator('.tree').getByText('2030').waitFor()
+  await page.keyboard.press('e')
+  const text = page.getByLabel('The object as JSON')
+  await text.fill((await text.inputValue()).replace('"Milk"', '"Oat milk"'))
+  await page.keyboard.press('Control+Enter')
+  const changes = page.getByRole('region', { name: 'Changes' })
+  await changes.getByText('"title": "Oat milk"').waitFor()
+  expect(await changes.locator('.removed').count()).toBe(1)
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByText('Saved').waitFor()
+  expect(await server.read('milk')).toEqual({ ...before, title: 'Oat milk' })
+})
+
+test('a stale edit is refused with the difference, and goes on from the object as it is', async () => {
+  await using server = await setup([{ id: 'milk', realmId: 'rlm-public', title: 'Milk', count: 1 }])
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes/milk')
+  await page.getByRole('button', { name: 'Edit' }).click()
+  const text = page.getByLabel('The object as JSON')
+  await text.fill((await text.inputValue()).replace('"Milk"', '"Oat milk"'))
+  await server.put([{ id: 'milk', realmId: 'rlm-public', title: 'Milk', count: 2 }])
+  await page.getByRole('button', { name: 'Review' }).click()
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByText('Changed by others since you began').waitFor()
+  await page.getByText('"count": 2').first().waitFor()
+  expect(await server.read('milk')).toMatchObject({ title: 'Milk', count: 2 })
+  await page.getByRole('button', { name: 'Go on with your text' }).click()
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByText('Saved').waitFor()
+  expect(await server.read('milk')).toMatchObject({ title: 'Oat milk', count: 1 })
+})
+
+test('objects are found by a part, by a value and by their keys', async () => {
+  const objects = Array.from({ length: 450 }, (_, at) => {
+    return { id: `note${at}`, realmId: 'rlm-public', title: `Title ${at}`, done: at % 2 === 0 }
+  })
+  await using server = await setup(objects)
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes')
+  const grid = page.getByRole('grid')
+  await page.getByText('200 of 450').waitFor()
+  // Only the rows in view are drawn; the next pages come as they are scrolled to.
+  expect(await grid.getByRole('row').count()).toBeLessThan(60)
+  await grid.focus()
+  await page.keyboard.press('End')
+  await page.getByText('400 of 450').waitFor()
+  await page.keyboard.press('End')
+  await page.keyboard.press('End')
+  await grid.getByText('Title 0', { exact: true }).waitFor()
+
+  const search = page.getByPlaceholder('Search')
+  await search.fill('title 77')
+  await grid.getByText('Title 77', { exact: true }).waitFor()
+  expect(await grid.getByRole('row').count()).toBe(2)
+  await search.fill('')
+  await page.getByLabel('How to search').selectOption('prefix')
+  await page.getByPlaceholder('Search').fill('note44')
+  await page.locator('.page-title').getByText('11', { exact: true }).waitFor()
+  await page.getByLabel('How to search').selectOption('filter')
+  await page.getByPlaceholder('done=false').fill('done=false&title=Title 3')
+  await page.locator('.page-title').getByText('1', { exact: true }).waitFor()
+})
+
+test('an object is added, and deleted after a question', async () => {
+  await using server = await setup([])
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes')
+  await page.getByRole('button', { name: 'New', exact: true }).click()
+  await page.getByLabel('The object as JSON').fill('{"id":"bread","realmId":"rlm-public","n":1}')
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('complementary', { name: 'bread' }).waitFor()
+  expect(await server.read('bread')).toMatchObject({ n: 1 })
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete the object' }).click()
+  await page.getByText('Delete the object: done').waitFor()
+  expect(await server.read('bread')).toMatchObject({ code: 'UNKNOWN_OBJECT' })
+})

@@ -1,0 +1,45 @@
+import type { Page } from 'playwright-core'
+import type { Session } from '../../src/control/session'
+
+/** The faults that a browser tells of a page, and what its policy has blocked. */
+export interface Watched {
+  readonly faults: readonly string[]
+}
+
+/** Opens the page for administrators with a new link, logged in. */
+export async function openAdmin(
+  page: Page,
+  commands: Session,
+  hash = '#/main/live',
+): Promise<Watched> {
+  const watched = watch(page)
+  await logIn(page, commands)
+  await go(page, hash)
+  return watched
+}
+
+export async function logIn(page: Page, commands: Session): Promise<void> {
+  const { url } = await commands.run('session.link', {})
+  await page.goto(url)
+  await page.locator('.sidebar').waitFor()
+}
+
+/** Goes to a page by its address, as a click on a link does. */
+export async function go(page: Page, hash: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+}
+
+export function watch(page: Page): Watched {
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('console', (message) => {
+    if (/Content.Security.Policy|TrustedHTML|Trusted Type/i.test(message.text())) {
+      faults.push(message.text())
+    }
+  })
+  return { faults }
+}

@@ -1,0 +1,119 @@
+import { expect, test } from 'bun:test'
+import { setupAdmin } from '../http/admin/setup'
+import { useChromium } from './chromium'
+import { openAdmin, watch } from './admin-page'
+
+/** The login of the page for administrators, its keys and its ends, in a real browser. */
+
+const browser = useChromium()
+
+test('a link logs in once, and its code is in no address and no history', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { url } = await server.commands.run('session.link', {})
+  const [, code = ''] = url.split('#')
+  const { faults } = watch(page)
+  await page.goto(url)
+  await page.getByRole('heading', { name: 'Live', level: 1 }).waitFor()
+  expect(page.url()).not.toContain(code)
+  await page.goBack()
+  await page.goForward()
+  expect(page.url()).not.toContain(code)
+  expect(server.lines.join('\n')).not.toContain(code)
+  await using other = await browser.openDevice()
+  await other.page.goto(url)
+  await other.page.getByText('This link was used, or has expired').waitFor()
+  expect(faults).toEqual([])
+})
+
+test('other tabs of the browser need no login, and log out together', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page, context } = device
+  await openAdmin(page, server.commands)
+  const tab = await context.newPage()
+  await tab.goto(`${server.url}/admin#/main/data`)
+  await tab.getByRole('navigation', { name: 'Pages' }).waitFor()
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByText('satchel admin --open').waitFor()
+  await tab.getByText('satchel admin --open').waitFor()
+  expect(await tab.evaluate('sessionStorage.length')).toBe(0)
+})
+
+test('a session that ends in the middle of an edit leaves the text, which a new login goes on with', async () => {
+  await using server = await setupAdmin()
+  const token = await server.token()
+  await server.commands.run(
+    'schema.push',
+    { database: 'main', wait: true },
+    { upload: new Blob(['{"notes":"@id"}']).stream() },
+  )
+  await fetch(`${server.main}/all/notes`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ id: 'milk', realmId: 'rlm-public', title: 'Milk' }),
+  })
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes/milk')
+  await page.getByRole('button', { name: 'Edit' }).click()
+  const text = page.getByLabel('The object as JSON')
+  await text.fill((await text.inputValue()).replace('Milk', 'Oat milk'))
+  await server.commands.run('session.revoke', {})
+  await page.getByRole('button', { name: 'Review' }).click()
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+  await dialog.waitFor()
+  const { url } = await server.commands.run('session.link', {})
+  await dialog.getByLabel('Or paste the link that it prints').fill(url)
+  await dialog.getByRole('button', { name: 'Log in' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByText('Saved').waitFor()
+  expect(
+    await page.evaluate(`JSON.stringify({ ...localStorage, ...sessionStorage })`),
+  ).not.toContain('Oat milk')
+  await page.locator('.tree').getByText('Oat milk').waitFor()
+})
+
+test('the keyboard goes everywhere: ? lists the keys, Ctrl K finds pages and tables', async () => {
+  await using server = await setupAdmin()
+  await server.commands.run(
+    'schema.push',
+    { database: 'main', wait: true },
+    { upload: new Blob(['{"recipes":"@id"}']).stream() },
+  )
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands)
+  await page.keyboard.press('?')
+  const keys = page.getByRole('dialog', { name: 'Keys' })
+  await keys.getByText('Pause and go on').waitFor()
+  await page.keyboard.press('Escape')
+  await keys.waitFor({ state: 'detached' })
+  await page.keyboard.press('g')
+  await page.keyboard.press('p')
+  await page.getByRole('heading', { name: 'People', level: 1 }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.getByRole('option', { name: /recipes/ }).waitFor()
+  await page.keyboard.type('recip')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'recipes' }).waitFor()
+  expect(page.url()).toEndWith('#/main/data/recipes')
+})
+
+test('the page comes back by itself when the server does', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page, context } = device
+  await openAdmin(page, server.commands, '#/main/people')
+  await page.getByText('Nobody has logged in yet').waitFor()
+  await context.setOffline(true)
+  await page.getByPlaceholder('Name or address').fill('alice')
+  await page.getByText('The server does not answer').first().waitFor()
+  await context.setOffline(false)
+  await page.getByText('No user matches').waitFor()
+  await page.getByText('Connected').waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+})
