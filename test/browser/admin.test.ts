@@ -108,7 +108,7 @@ test('the page comes back by itself when the server does', async () => {
   await using device = await browser.openDevice()
   const { page, context } = device
   await openAdmin(page, server.commands, '#/main/people')
-  await page.getByText('Nobody has logged in yet').waitFor()
+  await page.getByText('No user has logged in yet').waitFor()
   await context.setOffline(true)
   await page.getByPlaceholder('Name or address').fill('alice')
   await page.getByText('The server does not answer').first().waitFor()

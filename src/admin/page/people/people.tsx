@@ -65,7 +65,7 @@ export function People() {
         {value?.data.length === 0 && (
           <Empty
             icon="people"
-            title={query.size > 1 ? 'No user matches' : 'Nobody has logged in yet'}
+            title={query.size > 1 ? 'No user matches' : 'No user has logged in yet'}
           >
             Users appear when they log in for the first time, as the policy of the database says, or
             when you add them.
