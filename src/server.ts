@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { type Administration, createAdministration } from './administration'
 import { createApplication, createMode, createPrinter } from './application'
 import type { Clock } from './clock'
-import { type Config, UsageError } from './config/config'
+import type { Config } from './config/config'
+import { readTokenFile } from './config/token-file'
 import { createDatabase } from './control/databases'
 import { nameHolder, readHolder } from './host/holder'
 import { type ControlListener, listenForCommands } from './control/listener'
@@ -18,7 +18,6 @@ import { createLive } from './sync/live'
 import type { CertifiedParts } from './certified'
 import { type Application, listen, type Listener } from './listen'
 import { type Logs, serverLog } from './log/log'
-import { because } from './net/system-error'
 
 // State per process. Everything that must survive a process is in the engine; the rest belongs to this one process,
 // which an engine on a locked folder makes the only one. With several processes on one engine:
@@ -282,7 +281,10 @@ async function openTesting(config: Config, clock: Clock): Promise<Testing | unde
   if (!config.test) return undefined
   const { createTesting } = await import('./testing/testing')
   const { testTokenFile: file } = config
-  return createTesting(clock, file === null ? newSecret() : readTestToken(file))
+  return createTesting(
+    clock,
+    file === null ? newSecret() : readTokenFile('--test-token-file', file),
+  )
 }
 
 async function openTestRoutes(
@@ -306,22 +308,6 @@ async function openTestRoutes(
       return await perform(folder, operation, operation.read(input), {})
     },
   })
-}
-
-/** At least 16 characters, so that it is no name. */
-function readTestToken(path: string): string {
-  let token = ''
-  try {
-    token = readFileSync(path, 'utf8').trim()
-  } catch (error) {
-    throw new UsageError(`--test-token-file ${path} cannot be read${because(error)}`, {
-      cause: error,
-    })
-  }
-  if (/^[\w.~+/-]{16,}=*$/.test(token)) return token
-  throw new UsageError(
-    `--test-token-file ${path} must hold a token: at least 16 letters, digits and - . _ ~ + /`,
-  )
 }
 
 /** Declares the schema and imports the seed that the settings name. */

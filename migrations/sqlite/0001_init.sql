@@ -11,6 +11,9 @@ CREATE TABLE database (
   oldest_revision INTEGER NOT NULL,
   next_seq INTEGER NOT NULL,
   id_high_water INTEGER NOT NULL,
+  -- How many there are, so that they need not be counted: objects, those of built-in tables apart, and users.
+  objects INTEGER NOT NULL,
+  users INTEGER NOT NULL,
   sealed INTEGER NOT NULL,
   created INTEGER NOT NULL,
   -- The latest time that expiry was judged by, ms: expired stays expired when the clock goes back.

@@ -105,8 +105,12 @@ export function createBackupSchedule(parts: ScheduleParts): BackupSchedule {
   /** Now, when the backup of the latest night is missing. */
   async function firstTime(): Promise<number> {
     const now = clock.now()
-    const newest = (await target.list()).at(-1)
-    const time = newest === undefined ? undefined : timeOfBackup(newest)
+    const name = (await target.list()).at(-1)
+    const time = name === undefined ? undefined : timeOfBackup(name)
+    // One that is not good is removed when it is verified.
+    if (name !== undefined && time !== undefined) {
+      report({ last: { name, at: isoOf(time), bytes: null } })
+    }
     return time !== undefined && time >= lastTime(now, at) ? nextTime(now, at) : now
   }
 

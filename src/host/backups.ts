@@ -15,8 +15,12 @@ export interface ScheduleStatus {
   readonly target: string
   /** When the next one begins. */
   readonly next: string
-  /** The latest one that was verified. */
-  readonly last: { readonly name: string; readonly at: string; readonly bytes: number } | null
+  /** The latest one that was verified; of one from before the start, its size is not known. */
+  readonly last: {
+    readonly name: string
+    readonly at: string
+    readonly bytes: number | null
+  } | null
   /** Why the latest attempts have failed; null after one that has not. */
   readonly failure: {
     readonly at: string

@@ -1,16 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { version } from '../../package.json'
-import { type Config, UsageError } from '../config/config'
+import type { Config } from '../config/config'
 import type { Endpoint } from '../config/settings'
+import { readTokenFile } from '../config/token-file'
 import { Histogram } from '../domain/value/histogram'
 import type { DataFolder } from '../host/data-folder'
 import type { AccountFigures } from '../limits/ledger'
 import { type AccessEntry, serverLog } from '../log/log'
 import type { CertificateStatus } from '../net/certificate'
-import { because } from '../net/system-error'
-import type { Live } from '../sync/live'
 import { type Door, openDoor } from './door'
 import { exposition, type Family } from './exposition'
 import { createTraffic } from './traffic'
@@ -18,7 +16,8 @@ import { createTraffic } from './traffic'
 /** The parts of a server that metrics are taken from. */
 export interface MetricsSources {
   readonly folder: DataFolder
-  readonly live: Pick<Live, 'count'>
+  /** The live connections. */
+  readonly live: { readonly count: number }
   readonly application: {
     observe(watcher: (entry: AccessEntry) => void): void
     figures(): {
@@ -48,7 +47,8 @@ export function startMetrics(
   sources: MetricsSources,
 ): AsyncDisposable {
   using undo = new DisposableStack()
-  const token = metricsTokenFile === null ? null : readToken(metricsTokenFile)
+  const token =
+    metricsTokenFile === null ? null : readTokenFile('--metrics-token-file', metricsTokenFile)
   const traffic = createTraffic()
   const lag = new Histogram([0.005, 0.02, 0.1, 0.5, 1, 5, 30])
   let due = performance.now() + LAG_EVERY_MS
@@ -122,6 +122,11 @@ async function familiesOf(
     ...(meter === undefined ? [] : meterOf(meter)),
     gauge('log_bytes', 'The write-ahead logs of open databases.', sum(databases.map((d) => d.log))),
     gauge('databases_open', 'Databases that are open.', databases.length),
+    gauge('objects', 'Objects of open databases.', sum(databases.map((d) => d.objects))),
+    gauge('users', 'Users of open databases.', sum(databases.map((d) => d.users))),
+    gauge('blobs', 'Blobs of open databases.', sum(surveyed.map((each) => each.blobs))),
+    gauge('blob_bytes', 'The bytes of these.', sum(surveyed.map((each) => each.bytes))),
+    gauge('databases_bytes', 'The files of open databases.', sum(databases.map((d) => d.bytes))),
     gauge('sockets', 'Live connections.', live.count),
     counter('sync_pulls', 'Requests of the add-on.', syncs.pulls),
     counter('sync_pushes', 'Those of them with changes.', syncs.pushes),
@@ -134,7 +139,7 @@ async function familiesOf(
     gauge('mails_waiting', 'Mails that wait to be sent.', sum(surveyed.map((each) => each.mails))),
     gauge(
       'backup_last_success_timestamp_seconds',
-      'When the last backup since the start was verified.',
+      'When the last good backup was made.',
       schedule?.last && Date.parse(schedule.last.at) / 1000,
     ),
     gauge(
@@ -171,6 +176,8 @@ async function familiesOf(
     const blobs = surveyed.filter(({ name }) => shown.has(name))
     return [
       byDatabase('database_bytes', 'The file of a database.', largest, (each) => each.bytes),
+      byDatabase('database_objects', 'Objects of a database.', largest, (each) => each.objects),
+      byDatabase('database_users', 'Users of a database.', largest, (each) => each.users),
       byDatabase('database_blobs', 'Blobs of a database.', blobs, (each) => each.blobs),
       byDatabase('database_blob_bytes', 'The bytes of these.', blobs, (each) => each.bytes),
     ]
@@ -212,20 +219,4 @@ function counter(name: string, help: string, value: number): Family {
 function gauge(name: string, help: string, value: number | null | undefined | ''): Family {
   const samples = typeof value === 'number' ? [{ value }] : []
   return { name: `satchel_${name}`, type: 'gauge', help, samples }
-}
-
-/** At least 16 characters, as for other tokens in files. */
-function readToken(path: string): string {
-  let token = ''
-  try {
-    token = readFileSync(path, 'utf8').trim()
-  } catch (error) {
-    throw new UsageError(`--metrics-token-file ${path} cannot be read${because(error)}`, {
-      cause: error,
-    })
-  }
-  if (/^[\w.~+/-]{16,}=*$/.test(token)) return token
-  throw new UsageError(
-    `--metrics-token-file ${path} must hold a token: at least 16 letters, digits and - . _ ~ + /`,
-  )
 }

@@ -239,6 +239,8 @@ function serveDatabase(
       waiting: writer.waiting,
       bytes: sizeOf(file),
       log: sizeOf(`${file}-wal`),
+      objects: committed.counters.objects,
+      users: committed.counters.users,
     }),
     image() {
       if (closing !== undefined) throw isClosing(name)

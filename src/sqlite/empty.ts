@@ -33,7 +33,7 @@ export function emptyFile(file: string): void {
       db.run("DELETE FROM indexes WHERE state = 'dropped'")
       db.run("UPDATE indexes SET state = 'ready'")
       db.run('UPDATE tables SET largest = 0')
-      db.run('UPDATE database SET oldest_revision = revision')
+      db.run('UPDATE database SET oldest_revision = revision, objects = 0, users = 0')
       db.run('DELETE FROM runs')
       db.run('INSERT INTO runs (run, first) SELECT ?, revision FROM database', [randomToken(9)])
     })()

@@ -81,6 +81,7 @@ function eraseRows(
     removeRefs(context, seq, { realm, blobs })
     for (const blob of blobs) removeIfLeft(context, blob)
     context.connection.prepare(`DELETE FROM ${name} WHERE seq = ?`).run(seq)
+    if (!table.builtIn) context.unit.group.counters.objects -= 1
     count += 1
     if (context.unit.owed.count >= MOST_ENTRIES) break
   }

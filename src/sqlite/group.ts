@@ -109,11 +109,15 @@ export function sealGroup(connection: Connection, committed: Committed, group: G
   const { counters, flags } = group
   if (!isSame(counters, committed.counters)) {
     connection
-      .prepare('UPDATE database SET revision = ?, next_seq = ?, id_high_water = ?, step = ?')
+      .prepare(
+        'UPDATE database SET revision = ?, next_seq = ?, id_high_water = ?, objects = ?, users = ?, step = ?',
+      )
       .run(
         counters.revision,
         counters.nextSeq,
         counters.idHighWater,
+        counters.objects,
+        counters.users,
         stepText(committed.counters.revision, counters.revision),
       )
   }
@@ -172,6 +176,8 @@ function isSame(one: Counters, other: Counters): boolean {
   return (
     one.revision === other.revision &&
     one.nextSeq === other.nextSeq &&
-    one.idHighWater === other.idHighWater
+    one.idHighWater === other.idHighWater &&
+    one.objects === other.objects &&
+    one.users === other.users
   )
 }

@@ -146,7 +146,9 @@ function inserted(
   seq: number,
   put: ObjectPut,
 ): void {
-  unit.group.counters.nextSeq = seq + 1
+  const { counters } = unit.group
+  counters.nextSeq = seq + 1
+  if (!table.builtIn) counters.objects += 1
   unit.revision()
   noteLargest(context, unit, table, put.value)
   putRefs(context, table.number, seq, put)

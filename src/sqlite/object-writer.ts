@@ -89,6 +89,7 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
       context.connection
         .prepare(`DELETE FROM ${objectTable(table.number)} WHERE seq = ?`)
         .run(previous.seq)
+      if (!table.builtIn) unit.group.counters.objects -= 1
       if (previous.isDamaged === true) sweep(context, table, previous.seq)
       removeRefs(context, previous.seq, { realm: previous.realm, blobs })
       if (!isNone(entries)) removeEntries(context, [{ seq: previous.seq, entries }])

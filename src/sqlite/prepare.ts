@@ -140,7 +140,7 @@ export function removeCopy(copy: string): void {
 function insertIdentity(connection: Connection, clock: Clock): void {
   const { prepare } = connection
   prepare(
-    'INSERT INTO database (only_row, id, epoch, revision, oldest_revision, next_seq, id_high_water, sealed, created, latest_time, step) VALUES (1, ?1, ?2, 1, 0, 1, 0, 0, ?3, ?3, ?4)',
+    'INSERT INTO database (only_row, id, epoch, revision, oldest_revision, next_seq, id_high_water, objects, users, sealed, created, latest_time, step) VALUES (1, ?1, ?2, 1, 0, 1, 0, 0, 0, 0, ?3, ?3, ?4)',
   ).run(randomToken(16), randomToken(6), clock.now(), stepText(1, 1))
   prepare('INSERT INTO runs (run, first) VALUES (?, 0)').run(randomToken(9))
 }

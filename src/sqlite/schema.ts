@@ -17,6 +17,8 @@ export const database = sqliteTable('database', {
   oldestRevision: integer('oldest_revision').notNull(),
   nextSeq: integer('next_seq').notNull(),
   idHighWater: integer('id_high_water').notNull(),
+  objects: integer().notNull(),
+  users: integer().notNull(),
   sealed: integer().notNull(),
   created: integer().notNull(),
   latestTime: integer('latest_time').notNull(),

@@ -15,6 +15,9 @@ export interface Counters {
   revision: number
   nextSeq: number
   idHighWater: number
+  /** Objects, those of built-in tables apart. */
+  objects: number
+  users: number
 }
 
 const REALM_LIMIT = 100_000
@@ -83,7 +86,7 @@ export function loadCommitted(connection: Connection): Committed {
 function loadCounters(connection: Connection): Counters {
   const row = connection
     .prepare<Counters>(
-      'SELECT revision, next_seq AS nextSeq, id_high_water AS idHighWater FROM database',
+      'SELECT revision, next_seq AS nextSeq, id_high_water AS idHighWater, objects, users FROM database',
     )
     .get()
   if (row === null) throw new Error('the database row is missing')

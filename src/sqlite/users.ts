@@ -63,6 +63,7 @@ export function userWriter(context: WriteContext): UserWriter {
         .prepare<ErasedUser>('DELETE FROM users WHERE id = ? RETURNING number, created')
         .get(id)
       if (gone === null) return false
+      unit.group.counters.users -= 1
       connection
         .prepare('INSERT INTO erased_users (number, created, at) VALUES (?, ?, ?)')
         .run(gone.number, gone.created, unit.clock.now())
@@ -108,6 +109,7 @@ function put(context: WriteContext, user: UserFields): User {
     const { lastInsertRowid } = prepare(
       'INSERT INTO users (id, type, created, updated, last_login, valid_until, eval_until, deactivated, data, email, name, search, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)',
     ).run(...values)
+    context.unit.group.counters.users += 1
     const incarnation = Number(lastInsertRowid)
     const sum = sumOfUser({ ...user, incarnation, data })
     prepare('UPDATE users SET sum = ? WHERE number = ?').run(sum, incarnation)

@@ -116,6 +116,9 @@ describe('scheduled backups', () => {
     await using _ = known.schedule
     await known.schedule.look()
     expect(made).toHaveLength(1)
+    // Monitoring is to know of it after a restart.
+    const at = new Date(known.clock.now()).toISOString()
+    expect(known.backups.schedule?.last).toEqual({ name, at, bytes: null })
     known.clock.advance(DAY)
     await known.schedule.look()
     expect(made).toHaveLength(2)

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config/config'
+import { runSatchel } from '../cli/setup'
 import { setupServer, temporaryFolder } from '../setup'
 
 async function setup(flags: Readonly<Record<string, unknown>> = {}) {
@@ -46,6 +47,31 @@ test('a scrape by OpenMetrics ends with its mark', async () => {
 test('databases are named when that is asked for', async () => {
   await using server = await setup({ metricsNames: true })
   expect(await (await server.scrape()).text()).toContain('satchel_database_bytes{database="main"}')
+})
+
+test('a scrape tells how many objects and users there are, which nobody counts', async () => {
+  await using server = await setup({ metricsNames: true })
+  const pushed = { input: '{"things":"@id"}' }
+  await runSatchel(['schema', 'push', '-', '--data', server.folder], pushed)
+  const post = async (path: string, body: unknown, sub?: string) => {
+    const token = await server.token(sub === undefined ? {} : { sub })
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    return (await fetch(server.main + path, init)).status
+  }
+  const things = [{ title: 'a' }, { title: 'b' }]
+  expect(await post('/my/things', things, 'a@example.com')).toBe(200)
+  const user = { userId: 'b@example.com', type: 'prod', data: null }
+  expect(await post('/users', [user])).toBe(200)
+  const text = await (await server.scrape()).text()
+  for (const line of [
+    'satchel_objects 2',
+    'satchel_users 2',
+    'satchel_database_objects{database="main"} 2',
+    'satchel_database_users{database="main"} 2',
+  ]) {
+    expect(text.split('\n')).toContain(line)
+  }
 })
 
 test('a scrape needs a known host, the path and GET', async () => {

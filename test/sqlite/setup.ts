@@ -1,9 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createIds } from '../../src/domain/value/id'
-import type { Database } from '../../src/domain/store/store'
 import { type Connection, openConnection } from '../../src/sqlite/connection'
-import { type DatabaseOptions, openDatabase } from '../../src/sqlite/database'
+import { type DatabaseOptions, openDatabase, type SqliteDatabase } from '../../src/sqlite/database'
 import { type Group, publishGroup, sealGroup } from '../../src/sqlite/group'
 import { prepareFile } from '../../src/sqlite/prepare'
 import { type Committed, loadCommitted } from '../../src/sqlite/state'
@@ -12,7 +11,7 @@ import { createTestClock } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 
 export interface OpenedDatabase extends AsyncDisposable {
-  readonly database: Database
+  readonly database: SqliteDatabase
   readonly file: string
   /** Failures that were reported outside of requests. */
   readonly reports: readonly unknown[]

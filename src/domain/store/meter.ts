@@ -23,4 +23,7 @@ export interface DatabaseFigures {
   /** The size of its rows on the disk, and that of the log before them, in bytes. */
   readonly bytes: number
   readonly log: number
+  /** Objects, those of built-in tables apart. */
+  readonly objects: number
+  readonly users: number
 }
