@@ -8,6 +8,7 @@ import {
   fsyncSync,
   lstatSync,
   mkdirSync,
+  open,
   openSync,
   statSync,
   write,
@@ -48,8 +49,14 @@ export function promised<T = void>(
  * (design.md §2). Throws `EEXIST` for a name that is taken.
  */
 export function createFile(path: string): number {
-  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
-  return openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+  return openSync(path, NEW_FILE, 0o600)
+}
+
+const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+
+/** `createFile` without holding up this thread, where the disk may hang. */
+export function createFileSoon(path: string): Promise<number> {
+  return promised((done) => open(path, NEW_FILE, 0o600, done))
 }
 
 /**

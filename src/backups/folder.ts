@@ -1,7 +1,7 @@
 import { constants, lstatSync, readdirSync, statSync } from 'node:fs'
 import { copyFile, link, open as openFile, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { createFile, diskError, hasErrno, makeFolder, syncPath } from '../disk'
+import { createFileSoon, diskError, hasErrno, makeFolder, syncPath } from '../disk'
 import { MANIFEST } from '../domain/backup/manifest'
 import { SatchelError } from '../domain/value/error'
 import { createNewFiles } from './new-files'
@@ -80,7 +80,7 @@ function createDraft(
   explained: <T>(work: () => Promise<T>) => Promise<T>,
 ): Draft {
   const partial = `${folder}${PARTIAL}`
-  const files = createNewFiles(partial, { make: makeFolder, create: createFile })
+  const files = createNewFiles(partial, { make: makeFolder, create: createFileSoon })
   let isFinished = false
   const placeOf = (path: string) => join(partial, requirePath(path))
 

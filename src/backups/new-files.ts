@@ -1,4 +1,4 @@
-import { closeSync, fsync } from 'node:fs'
+import { close, closeSync, fsync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { appendTo, promised, syncPath } from '../disk'
@@ -19,7 +19,7 @@ export interface Makers {
   /** Makes a folder with its parents. */
   readonly make: (path: string) => void
   /** Creates a file that nobody has made, and returns its descriptor. */
-  readonly create: (path: string) => number
+  readonly create: (path: string) => number | Promise<number>
 }
 
 export function createNewFiles(root: string, { make, create }: Makers): NewFiles {
@@ -40,7 +40,7 @@ export function createNewFiles(root: string, { make, create }: Makers): NewFiles
     try {
       await Promise.all(files.map((file) => promised((done) => fsync(file, done))))
     } finally {
-      for (const file of files) closeSync(file)
+      await Promise.all(files.map((file) => promised((done) => close(file, done))))
     }
   }
 
@@ -48,7 +48,7 @@ export function createNewFiles(root: string, { make, create }: Makers): NewFiles
     makeRoom,
     async create(path) {
       makeRoom(path)
-      const file = create(path)
+      const file = await create(path)
       open.add(file)
       return {
         write: (bytes) => appendTo(file, bytes),

@@ -41,7 +41,8 @@ export async function recordInDatabase<Output>(
 
 /**
  * Runs a change of the server, which no unit makes: it has a line before it begins, which has its result at the end.
- * What it changes in a database is recorded there too.
+ * What it changes in a database is recorded there too. On a full disk the line is in the log of the server alone: a
+ * backup must be made then, and a database may be deleted to make room.
  */
 export async function recordInServer<Output>(
   change: Change,
@@ -49,7 +50,13 @@ export async function recordInServer<Output>(
 ): Promise<Output> {
   const line = lineOf(change)
   const { audit } = change.folder
-  audit.put({ ...line, result: 'begun' })
+  try {
+    audit.put({ ...line, result: 'begun' })
+  } catch (error) {
+    const isFull = error instanceof SatchelError && error.code === 'STORAGE_FULL'
+    if (!isFull) throw error
+    serverLog.warning('The disk is full: an operation is recorded only here', { ...line })
+  }
   function end(result: string): void {
     try {
       audit.put({ ...line, result })

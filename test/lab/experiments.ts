@@ -1,11 +1,18 @@
 import { existsSync } from 'node:fs'
 import { CHROMIUM } from '../browser/chromium'
 import { mayMount } from '../small-disk'
-import { backUpUnderLoad } from './backups-under-load'
+import {
+  backUpBesideWork,
+  backUpFullSource,
+  freezeTargets,
+  stopBackups,
+} from './backups-in-trouble'
+import { backUpUnderLoad, type Disks } from './backups-under-load'
 import { damagePages } from './damage'
 import { dripAway } from './drippers'
 import type { Experiment } from './experiment'
 import { failCalls } from './failing-calls'
+import { canFreeze } from './frozen-disk'
 import { heavyRequests } from './heavy-requests'
 import { holdFrames } from './held-frames'
 import { hostileSyncs } from './hostile-syncs'
@@ -34,6 +41,13 @@ import { stallReaders } from './stalled-readers'
 import { runTests } from './tests'
 
 const powerObstacle = canLoadLayer() ? undefined : 'needs Linux and gcc'
+
+/** Writes a second, and where the data and the backups are. */
+const LOADS: readonly (readonly [rate: number, disks: Disks])[] = [
+  [1_000, { source: 'disk', target: 'memory' }],
+  [1_000, { source: 'disk', target: 'disk' }],
+  [5_000, { source: 'memory', target: 'disk' }],
+]
 
 /** In the order of the promises. */
 export const experiments: readonly Experiment[] = [
@@ -359,17 +373,49 @@ export const experiments: readonly Experiment[] = [
       return { facts: `${calls} system calls`, problems }
     },
   },
-  ...[1_000, 5_000].map((rate): Experiment => ({
+  ...LOADS.map(([rate, disks]): Experiment => ({
     promise: 7,
-    title: `a backup under ${rate.toLocaleString('en')} writes a second is a prefix of the commits, with 20,000 blobs`,
+    title: `a backup from ${disks.source} to ${disks.target} under ${rate.toLocaleString('en')} writes a second is a prefix of the commits, with 20,000 blobs`,
     unit: 'MiB of objects',
     rounds: 1_000,
+    obstacle: existsSync('/dev/shm') ? undefined : 'needs /dev/shm',
     async run(rounds) {
-      const found = await backUpUnderLoad(rounds, rate, Math.min(20_000, 20 * rounds))
+      const found = await backUpUnderLoad(rounds, rate, Math.min(20_000, 20 * rounds), disks)
       const { p99, seconds, size, log, logAfter, growth, problems } = found
       const round = Math.round
       const facts = `${round(size)} MiB in ${round(seconds)} s beside ${round(found.rate)} writes a second; p99 ${round(p99.before)}, ${round(p99.during)}, ${round(p99.after)} ms; log ${round(log)}, then ${round(logAfter)} MiB; the server +${round(growth)} MiB`
       return { facts, problems }
     },
   })),
+  {
+    promise: 7,
+    title:
+      'a backup during an erasure, an import, an index build, a verification or a compaction is whole',
+    unit: 'rows',
+    rounds: 20_000,
+    run: backUpBesideWork,
+  },
+  {
+    promise: 7,
+    title: 'a backup whose command stands still holds up nobody, and goes on',
+    unit: 'MiB of objects',
+    rounds: 100,
+    run: stopBackups,
+  },
+  {
+    promise: 7,
+    title: 'a disk for backups that hangs holds up nobody, and the backup goes on',
+    unit: 'backups',
+    rounds: 3,
+    obstacle: canFreeze() ? undefined : 'needs root and fsfreeze',
+    run: freezeTargets,
+  },
+  {
+    promise: 4,
+    title: 'a data folder on a full disk is backed up to another one',
+    unit: 'backups',
+    rounds: 1,
+    obstacle: mayMount ? undefined : 'needs root',
+    run: backUpFullSource,
+  },
 ]
