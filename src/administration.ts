@@ -10,7 +10,7 @@ import type { AdminAccess } from './host/serving'
 import type { AdminParts } from './http/admin/parts'
 import type { AnswerAdmin } from './http/routes/admin'
 import { serverLog } from './log/log'
-import { parseNetworks } from './net/networks'
+import { isLoopback } from './net/networks'
 
 /** The page for administrators of a server (admin.md). */
 export interface Administration extends AdminAccess {
@@ -39,7 +39,7 @@ export function createAdministration(
     began: (session) => recordLogin(folder, session),
     findScopes: (database, client) => findScopes(folder, database, client),
   })
-  const networks = config.adminNetworks ?? parseNetworks(LOOPBACK)!
+  const networks = config.adminNetworks ?? { contains: isLoopback }
   const parts: AdminParts = {
     rules: { served, origin, networks, proxies: config.trustProxy },
     clock,
@@ -54,8 +54,6 @@ export function createAdministration(
     answer: async (http, call) => await (await gate())(http, call),
   }
 }
-
-const LOOPBACK = '127.0.0.0/8,::1/128'
 
 /**
  * True where a public address with a path shares its origin with other applications, whose pages would pass every

@@ -9,7 +9,7 @@ export interface AdminRules {
   /** The origin of `--admin-url`, or of a public address without a path; null where there is none. */
   readonly origin: string | null
   /** The addresses that the page answers. */
-  readonly networks: Networks
+  readonly networks: Pick<Networks, 'contains'>
   /** The proxies whose headers are trusted, or null. */
   readonly proxies: Networks | null
 }
