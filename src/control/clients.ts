@@ -7,6 +7,7 @@ import {
   revokeClientsOf,
   rotateClient,
 } from '../domain/database/client'
+import type { Actor } from '../domain/access/actor'
 import { DOORS, MANAGE } from '../domain/access/door'
 import type { Client } from '../domain/store/records'
 import type { ReadTx } from '../domain/store/store'
@@ -96,14 +97,14 @@ export const clientOperations = {
       summary: 'Replace a client with a new one',
       input: { id: optional(text), days: optional(number) },
     },
-    ({ clock }, { id, days }, { now, write }) =>
+    ({ clock }, { id, days }, { actor, now, write }) =>
       write((tx) => {
         const chosen = id ?? onlyClient(tx, now)
+        requireNoMore(tx, actor, chosen)
         return rotateClient(tx, clock, chosen, days ?? undefined)
       }),
   ),
 
-  /** `expiresIn` is in seconds. */
   /** As `dexie-cloud authorize`, which names the scopes of the client, asks for it. */
   'client.add': onDatabase(
     {
@@ -215,14 +216,9 @@ export const clientOperations = {
       },
     },
     async ({ clock }, { oldClientExpiryDays: days, clientId }, { actor, write }) => {
-      const own = actor.credential?.facts.clientId ?? ''
-      const id = clientId ?? own
+      const id = clientId ?? clientOf(actor) ?? ''
       const rotation = await write((tx) => {
-        const client = tx.clients.find(id)
-        const beyond = client?.scopes.find((scope) => id !== own && !actor.scopes.has(scope))
-        if (beyond !== undefined) {
-          throw new SatchelError('NOT_AUTHORIZED', 'Not authorized', { reason: `scope ${beyond}` })
-        }
+        requireNoMore(tx, actor, id)
         return rotateClient(tx, clock, id, days ?? undefined)
       })
       const oldClientExpiresAt = new Date(rotation.oldClientExpiresAt).toISOString()
@@ -230,6 +226,7 @@ export const clientOperations = {
     },
   ),
 
+  /** `expiresIn` is in seconds. */
   'token.issue': onDatabase(
     {
       scopes: ['IMPERSONATE'],
@@ -242,7 +239,8 @@ export const clientOperations = {
       const clients = await database.read((tx) => tx.clients.list())
       const claims = personOf(subject)
       const order = {
-        clientId: chooseClient(clients, scopes, now).id,
+        // The token of a client ends with that client.
+        clientId: clientOf(actor) ?? chooseClient(clients, scopes, now).id,
         claims,
         scopes,
         expiresIn: expiresIn === null ? undefined : expiresIn * 1000,
@@ -261,6 +259,19 @@ export const clientOperations = {
     { scopes: MANAGE, effect: 'write', summary: 'Sign new tokens with a new key', input: {} },
     async ({ authority }, _input, { write }) => ({ keyId: await authority.rotateKeys(write) }),
   ),
+}
+
+/** The client that a caller acts for; undefined for a command. */
+function clientOf({ credential }: Actor): string | undefined {
+  return credential?.facts.clientId
+}
+
+/** Throws `NOT_AUTHORIZED` when the secret of this client, if it is another one, would allow more than the caller may. */
+function requireNoMore(tx: ReadTx, actor: Actor, id: string): void {
+  if (id === clientOf(actor)) return
+  const beyond = tx.clients.find(id)?.scopes.find((scope) => !actor.scopes.has(scope))
+  if (beyond === undefined) return
+  throw new SatchelError('NOT_AUTHORIZED', 'Not authorized', { reason: `scope ${beyond}` })
 }
 
 /** The name of a service account, which is usually the address of its administrator. */

@@ -38,10 +38,13 @@ export const mailOperations = {
     async ({ mailer }) => (await mailer.route()) ?? null,
   ),
 
-  /** The address is the upload; without an upload it is not changed. */
+  /**
+   * The address is the upload; without an upload it is not changed. A server that gets the codes of all users could log
+   * in as any of them, so that no client may choose it.
+   */
   'mail.set': onDatabase(
     {
-      scopes: MANAGE,
+      scopes: 'operator',
       effect: 'secret',
       summary: 'Set how mails are sent',
       input: { sender: optional(text) },

@@ -2,15 +2,16 @@ import { callbackAddress } from '../auth/provider/provider-login'
 import { MANAGE } from '../domain/access/door'
 import { listProviders, removeProvider } from '../domain/database/provider'
 import type { Provider, ProviderOptions } from '../domain/store/records'
+import { SCOPES } from '../domain/value/scope'
 import type { Host } from '../host/host'
 import { flag, optional, text, texts } from './fields'
 import { onDatabase, readUpload } from './operation'
 
 export const providerOperations = {
-  /** The secret is the upload. */
+  /** The secret is the upload. A provider says who logs in, so that adding one needs all that anybody may do. */
   'provider.add': onDatabase(
     {
-      scopes: MANAGE,
+      scopes: SCOPES,
       effect: 'write',
       summary: 'Add or replace a login provider',
       input: {

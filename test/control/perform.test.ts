@@ -43,6 +43,27 @@ describe('the caller of an operation', () => {
     expect(await codeOf(() => server.run('origin.add', ORIGIN, nobody))).toBe('INVALID_TOKEN')
   })
 
+  test('gets no secret of a client that may do more', async () => {
+    await using server = await setup()
+    const [client] = await server.run('client.list', { database: 'main' })
+    const input = { database: 'main', id: client!.id, days: null }
+    for (const id of [client!.id, null]) {
+      const rotate = () => server.run('client.rotate', { ...input, id }, callerWith('MANAGE_DB'))
+      expect(await codeOf(rotate)).toBe('NOT_AUTHORIZED')
+    }
+    const all = callerWith(...SERVER.scopes)
+    expect(await server.run('client.rotate', input, all)).toMatchObject({ oldClientId: client!.id })
+  })
+
+  test('does not choose who hears the codes of all users, or says who they are', async () => {
+    await using server = await setup()
+    const mail = () => server.run('mail.set', { database: 'main' }, callerWith(...SERVER.scopes))
+    expect(await codeOf(mail)).toBe('NOT_AUTHORIZED')
+    const input = { database: 'main', type: 'google', clientId: 'x' }
+    const add = () => server.run('provider.add', input, callerWith('ACCESS_DB', 'MANAGE_DB'))
+    expect(await codeOf(add)).toBe('NOT_AUTHORIZED')
+  })
+
   test('makes no client with scopes of others', async () => {
     await using server = await setup()
     const input = { database: 'main', scopes: ['DELETE_DB'], name: null, email: null }

@@ -102,6 +102,8 @@ describe('a download', () => {
     const ticket = await ticketFor(browser)
     await (await download(browser, ticket)).text()
     await download(browser, ticket)
+    await fetch(`${server.url}/admin/file/${ticket}`, { headers: { origin: 'http://x' } })
+    await fetch(`${server.url}/admin/mail/${ticket}`, { method: 'POST' })
     expect(server.lines.join('\n')).toContain('/admin/file/')
     expect(server.lines.join('\n')).not.toContain(ticket)
   })

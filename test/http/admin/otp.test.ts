@@ -174,6 +174,30 @@ describe('a login by mail', () => {
     expect(await refusal(answer)).toEqual([401, 'SESSION_ENDED'])
   })
 
+  test('issues tokens that end with the client too', async () => {
+    await using server = await setup(['ACCESS_DB', 'IMPERSONATE', 'MANAGE_DB'])
+    const browser = await logIn(server)
+    const input = { database: 'main', subject: 'alice@example.com', scopes: ['ACCESS_DB'] }
+    const { accessToken } = (await browser.result('token.issue', input)) as { accessToken: string }
+    const status = async () => {
+      const headers = { authorization: `Bearer ${accessToken}` }
+      return (await fetch(`${server.main}/my/realms`, { headers })).status
+    }
+    expect(await status()).toBe(200)
+    await server.commands.run('client.revoke', { database: 'main', id: server.ann })
+    expect(await status()).toBe(401)
+  })
+
+  test('gets no secret of a client that may do more', async () => {
+    await using server = await setup()
+    const browser = await logIn(server)
+    const input = { database: 'main', id: server.client.clientId }
+    const [event] = await browser.run('client.rotate', input)
+    expect(event).toMatchObject({ error: { code: 'NOT_AUTHORIZED' } })
+    const own = { database: 'main', id: server.ann }
+    expect(await browser.result('client.rotate', own)).toMatchObject({ oldClientId: server.ann })
+  })
+
   test('ends with its database', async () => {
     await using server = await setup()
     const browser = await logIn(server)
