@@ -13,6 +13,8 @@ export interface Query {
   readonly search?: string
   readonly filter?: string
   readonly prefix?: string
+  /** As this user sees it, in the order of creation. */
+  readonly user?: string
 }
 
 export interface Rows {
@@ -41,8 +43,8 @@ const NONE: Rows = {
   askedAt: 0,
 }
 
-/** The objects of a table, page by page as they are needed. */
-export function useRows(query: Query) {
+/** The objects of a table, page by page as they are needed; null: none. */
+export function useRows(query: Query | null) {
   const [state, setState] = useState<Rows>(NONE)
   const [turn, setTurn] = useState(0)
   const cursor = useRef<string | null>(null)
@@ -74,7 +76,7 @@ export function useRows(query: Query) {
       }))
       try {
         const page = await call<Page>(
-          'object.list',
+          query?.user === undefined ? 'object.list' : 'object.listAs',
           { ...query, limit: PAGE, cursor: isFirst ? null : cursor.current },
           {
             signal,
@@ -96,7 +98,7 @@ export function useRows(query: Query) {
 
   useEffect(() => {
     abort.current = new AbortController()
-    void load(true)
+    if (query !== null) void load(true)
     return () => abort.current.abort()
   }, [load, turn])
 

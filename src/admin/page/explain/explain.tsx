@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
 import { useOperation } from '../server/operation'
-import { database } from '../shell/route'
+import { database, hrefOf } from '../shell/route'
+import { Text } from '../parts/text'
 
 export interface Question {
   readonly as: string
@@ -67,8 +68,11 @@ export function Explain({ question }: { question: Question }) {
             <option key={each}>{each}</option>
           ))}
         </select>
-        <span class="clip" dir="auto">
-          <b>{question.table}</b> {question.key}
+        <span class="clip">
+          <b>
+            <Text text={question.table} />
+          </b>{' '}
+          {question.key !== null && <Text text={question.key} />}
         </span>
         <button class="small-button">Ask</button>
       </form>
@@ -85,12 +89,12 @@ function Answer({ explanation }: { explanation: Explanation }) {
       <p class={`verdict ${allowed ? 'good' : 'bad'}`}>
         <Icon name={allowed ? 'check' : 'close'} />
         <span>
-          <b>{allowed ? 'Yes' : 'No'}</b>: <span dir="auto">{rule}</span>.
+          <b>{allowed ? 'Yes' : 'No'}</b>: <Text text={rule} most={1_000} />.
         </span>
       </p>
       <ol class="steps">
         <Step title="User" isGood={user.state === 'active'}>
-          <span dir="auto">{user.userId}</span> is {user.state}
+          <Text text={user.userId} /> is {user.state}
         </Step>
         <Step title="Object" isGood={object !== null}>
           {object === null ? 'none with this key' : <Owner owner={object.owner} />}
@@ -100,9 +104,9 @@ function Answer({ explanation }: { explanation: Explanation }) {
             'none'
           ) : (
             <>
-              <span class="mono" dir="auto">
-                {realm.realmId}
-              </span>{' '}
+              <a class="mono" href={hrefOf('sharing', realm.realmId)}>
+                <Text text={realm.realmId} />
+              </a>{' '}
               is {realm.kind}
             </>
           )}
@@ -110,8 +114,8 @@ function Answer({ explanation }: { explanation: Explanation }) {
         {members.map((member) => (
           <Step key={member.row} title="Member" isGood={member.state === 'accepted'}>
             row{' '}
-            <span class="mono" dir="auto">
-              {member.row}
+            <span class="mono">
+              <Text text={member.row} />
             </span>{' '}
             is {member.state}
             <Sets member={member} />
@@ -132,7 +136,7 @@ function Owner({ owner }: { owner: string | null }) {
     <>is unowned</>
   ) : (
     <>
-      owned by <span dir="auto">{owner}</span>
+      owned by <Text text={owner} />
     </>
   )
 }
@@ -164,7 +168,10 @@ function Sets({ member: { permissions, roles } }: { member: Member }) {
       )}
       {roles.map(({ name, permissions }) => (
         <li key={name}>
-          role <b dir="auto">{name}</b>{' '}
+          role{' '}
+          <b>
+            <Text text={name} />
+          </b>{' '}
           {permissions === null ? (
             <span class="bad-text">does not exist</span>
           ) : (

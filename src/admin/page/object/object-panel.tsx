@@ -94,7 +94,7 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
         />
       )}
       {object !== undefined && view === 'value' && !isEditing && <ValueView object={object} />}
-      {view === 'seers' && <Seers table={table} objectKey={key} />}
+      {view === 'seers' && <Seers table={table} objectKey={key} realmId={object?.realmId} />}
       {view === 'explain' && (
         <Explain question={{ as: object?.owner ?? '', do: 'read', table, key }} />
       )}

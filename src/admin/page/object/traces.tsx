@@ -2,12 +2,16 @@ import { Ago } from '../parts/ago'
 import { Failure } from '../parts/failure'
 import { useOperation } from '../server/operation'
 import { database } from '../shell/route'
+import { visible } from '../parts/visible'
 import { Text } from '../parts/text'
 
 interface Trace {
   /** ms since the epoch; null where only the order is known. */
   readonly at: number | null
+  readonly revision: number
   readonly text: string
+  /** The device that wrote, and its user, as far as they are known. */
+  readonly by: { readonly device: string; readonly userId: string } | null
 }
 
 /** The traces that an object has left: there is no history of versions. */
@@ -20,10 +24,21 @@ export function Traces({ table, objectKey: key }: { table: string; objectKey: st
   if (value === undefined) return <Failure error={error} />
   return (
     <ol class="steps">
-      {value.traces.map(({ at, text }) => (
-        <li key={text} class="good">
-          <span class="step-title">{at === null ? '' : <Ago at={at} />}</span>
-          <Text text={text} />
+      {value.traces.map(({ at, revision, text, by }) => (
+        <li key={`${revision} ${text}`} class="good">
+          <span class="step-title">{at === null ? 'unknown' : <Ago at={at} />}</span>
+          <span>
+            <Text text={text} />
+            <span class="soft small trace-by">
+              revision {revision.toLocaleString()}
+              {by !== null && (
+                <>
+                  {' by '}
+                  <Text text={by.userId} />, device {visible(by.device.slice(0, 6))}
+                </>
+              )}
+            </span>
+          </span>
         </li>
       ))}
     </ol>

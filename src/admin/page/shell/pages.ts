@@ -73,6 +73,15 @@ const PAGES: readonly PageInfo[] = [
     load: async () => (await import('../sharing/sharing')).Sharing,
   },
   {
+    name: 'see-as',
+    title: 'See as',
+    icon: 'eye',
+    letter: 'a',
+    group: 'People',
+    needs: 'object.listAs',
+    load: async () => (await import('../see-as/see-as')).SeeAs,
+  },
+  {
     name: 'jobs',
     title: 'Jobs',
     icon: 'jobs',
