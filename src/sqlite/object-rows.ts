@@ -178,6 +178,11 @@ function freeKey(context: TxContext, table: Table, key: string): void {
     .run(freed.key, sum, row.seq)
 }
 
+const updateOf = perTable(
+  (name) =>
+    `UPDATE ${name} SET realm = ?, owner = ?, revision = ?, entered = ?, updated_at = ?, stamps = ?, value = ?, sum = ? WHERE seq = ?`,
+)
+
 /** Rewrites the row of an object that is replaced. */
 export function update(
   context: WriteContext,
@@ -206,9 +211,7 @@ export function update(
     value,
   })
   context.connection
-    .prepare(
-      `UPDATE ${objectTable(table.number)} SET realm = ?, owner = ?, revision = ?, entered = ?, updated_at = ?, stamps = ?, value = ?, sum = ? WHERE seq = ?`,
-    )
+    .prepare(updateOf(table))
     .run(realm, owner, revision, entered, now, stamps, value, sum, seq)
   if (previous.isDamaged === true) sweep(context, table, seq)
   const blobs = put.previousTraces?.blobs ?? []

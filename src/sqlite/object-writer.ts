@@ -49,13 +49,18 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
       }
       if (!isNone(entries)) added.push({ seq, entries })
     }
-    for (const some of turnsOf(puts)) {
+    for (let at = 0; at < puts.length;) {
+      const fresh = newFrom(puts, at)
       const first = unit.group.counters.nextSeq
-      const count = some.length > 1 ? insertRows(context, unit, table, some, now) : 0
-      for (const [at, put] of some.entries()) {
-        if (at >= count) write(put)
-        else if (!isNone(put.entries)) added.push({ seq: first + at, entries: put.entries })
+      const count = fresh.length > 1 ? insertRows(context, unit, table, fresh, now) : 0
+      for (let nth = 0; nth < count; nth += 1) {
+        const { entries } = fresh[nth]!
+        if (!isNone(entries)) added.push({ seq: first + nth, entries })
       }
+      at += count
+      if (count > 0 && count === fresh.length) continue
+      write(puts[at]!)
+      at += 1
     }
     // In this order, because an entry of both is there afterwards.
     if (removed.length > 0) removeEntries(context, removed)
@@ -109,19 +114,15 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
   }
 }
 
-/** New objects by as many as one statement writes, and each other one alone. */
-function turnsOf(puts: readonly ObjectPut[]): readonly (readonly ObjectPut[])[] {
-  const turns: ObjectPut[][] = []
-  let isOpen = false
-  for (const put of puts) {
-    const isNew = put.previous === undefined
-    const turn = turns.at(-1)
-    if (isOpen && isNew && turn !== undefined && turn.length < ROWS_PER_STATEMENT) turn.push(put)
-    else turns.push([put])
-    isOpen = isNew
-  }
-  return turns
+/** The new objects that come next, as many as one statement writes. */
+function newFrom(puts: readonly ObjectPut[], start: number): readonly ObjectPut[] {
+  let end = start
+  while (end < start + ROWS_PER_STATEMENT && end < puts.length && puts[end]!.previous === undefined)
+    end += 1
+  return end === start ? NONE : puts.slice(start, end)
 }
+
+const NONE: readonly never[] = []
 
 /** Most objects are in no index: nothing is made for each of them. */
 function isNone(entries: Iterable<IndexEntry>): boolean {

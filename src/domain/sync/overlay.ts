@@ -40,6 +40,8 @@ export interface Overlay {
   /** Those to which something was applied. */
   touched(): readonly Row[]
   rowsOf(table: Table): readonly Row[]
+  /** The tables of all rows. */
+  tables(): readonly Table[]
 }
 
 /** Goes on in the unit, or the step of one, that is under way. */
@@ -56,6 +58,7 @@ const LARGE_CHARACTERS = 64 * 1024
 /** `access`: what the actor could see before the transaction. */
 export function createOverlay(access: Access): Overlay {
   const byTable = new Map<string, Map<string, Row>>()
+  const tables: Table[] = []
   let [loaded, characters] = [0, 0]
 
   function rowsByKey(table: Table): Map<string, Row> {
@@ -63,6 +66,7 @@ export function createOverlay(access: Access): Overlay {
     if (known !== undefined) return known
     const made = new Map<string, Row>()
     byTable.set(table.name, made)
+    tables.push(table)
     return made
   }
 
@@ -109,6 +113,7 @@ export function createOverlay(access: Access): Overlay {
       }
       return touched
     },
+    tables: () => tables,
     rowsOf: (table) => [...(byTable.get(table.name)?.values() ?? [])],
   }
 }

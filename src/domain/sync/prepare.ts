@@ -28,7 +28,9 @@ import { beginExecution, beginPart, findTables, type Progress, relieved } from '
 /** A transaction whose rows were merged and judged before its unit, which only writes them. */
 export interface Prepared {
   readonly run: Execution
-  readonly rows: readonly ReadyRow[]
+  readonly rows: ReadonlyMap<Table, readonly ReadyRow[]>
+  /** Those of which its client does not know something. */
+  readonly unknown: readonly Row[]
   /** Up to this revision nobody else has changed its rows. */
   readonly revision: number
   /** The newest operation with criteria that its rows were held against. */
@@ -126,16 +128,21 @@ async function prepare(
       applied += 1
     })
   }
-  const rows: ReadyRow[] = []
+  const ready: ReadyRow[] = []
   const touched = run.overlay.touched()
   for (let from = 0; from < touched.length; from += PART_ROWS) {
     const some = await inUnit((tx) => {
       continueIn(run, tx)
       return judgeSome(run, touched.slice(from, from + PART_ROWS))
     })
-    rows.push(...some)
+    ready.push(...some)
   }
-  return { ...begun, rows }
+  const rows = Map.groupBy(ready, ({ row }) => row.table)
+  const unknown = run.overlay
+    .rows()
+    .filter((row) => row.unknown !== undefined)
+    .toArray()
+  return { ...begun, rows, unknown }
 }
 
 /**
@@ -153,7 +160,7 @@ function noteAllWritten({ rows }: Prepared, part: Progress, progress: Progress):
   if (revision === undefined) return
   const { written, names } = progress
   const noting = { revision, written, names }
-  for (const { row } of rows) noteWritten(noting, row)
+  for (const some of rows.values()) for (const { row } of some) noteWritten(noting, row)
 }
 
 /** Goes on in another unit. Throws `STALE` when the rights of the actor have changed. */
@@ -193,7 +200,7 @@ function requireUnchanged(tx: ReadTx, { run, revision }: Prepared): void {
   if (upTo === revision) return
   const { realmRefs, pending } = run.access
   const realms = new Set([...realmRefs, ...pending.keys()])
-  const tables = new Set(run.overlay.rows().map(({ table }) => table.name))
+  const tables = new Set(run.overlay.tables().map(({ name }) => name))
   for (let after: number | ChangePosition | undefined = revision; after !== undefined;) {
     const chunk: ChangeChunk = tx.objects.changes(realms, after, upTo, CHUNK, tables)
     for (const { table, key } of chunk.changes) {
@@ -215,12 +222,13 @@ export function* writePrepared(run: Execution, prepared: Prepared): Work {
   run.clock.floor = Math.max(run.clock.floor, clock.floor)
   run.clock.told = Math.max(run.clock.told, clock.told)
   run.mayDelete = mayDelete
-  for (const { table, key, unknown } of overlay.rows()) {
-    if (unknown !== undefined) run.written.noteUnknown(table, key, unknown)
+  for (const { table, key, unknown = new Map() } of prepared.unknown) {
+    run.written.noteUnknown(table, key, unknown)
   }
   // Says which revision it was, and that there is one.
-  for (const { row } of prepared.rows.slice(0, 1)) noteWritten(run, row)
-  for (const [table, rows] of Map.groupBy(prepared.rows, ({ row }) => row.table)) {
+  const first = prepared.rows.values().next().value?.[0]
+  if (first !== undefined) noteWritten(run, first.row)
+  for (const [table, rows] of prepared.rows) {
     for (let from = 0; from < rows.length; from += PART_ROWS) {
       writeSome(run, table, rows.slice(from, from + PART_ROWS), pending)
       yield
@@ -229,7 +237,7 @@ export function* writePrepared(run: Execution, prepared: Prepared): Work {
 }
 
 function requireSameTables(tx: ReadTx, overlay: Overlay): void {
-  for (const table of new Set(overlay.rows().map(({ table }) => table))) {
+  for (const table of overlay.tables()) {
     const found = tx.tables.find(table.name)
     if (found !== table && JSON.stringify(found) !== JSON.stringify(table)) throw STALE
   }

@@ -183,7 +183,8 @@ function isLong(
   transaction: ClientTransaction,
   { candidates, prepared }: Ahead,
 ): boolean {
-  let size = sizeOf(push, transaction) + (prepared?.rows.length ?? 0)
+  if (prepared !== undefined) return true
+  let size = sizeOf(push, transaction)
   for (const keys of candidates?.keysByCriteria.values() ?? []) size += keys.length
   return size > LONG
 }
