@@ -144,6 +144,7 @@ export async function startServer(
     since: clock.now(),
     sockets: () => live.count,
     live,
+    logs,
     certificate: () => listener.certificate(),
     admin: administration,
     config,

@@ -26,6 +26,8 @@ export interface Config extends Settings {
    * request with a forwarded header ends development mode, which the server notices.
    */
   readonly development: boolean
+  /** The flag, the variable or the key of the file by the name of each setting that was given. */
+  readonly sources: Readonly<Record<string, string>>
 }
 
 /** The sources of settings; a later one wins, and missing settings have their defaults. */
@@ -43,6 +45,7 @@ export function readConfig(sources: Sources = {}): Config {
   requireKnownVariables(environment)
   const fromFile = readSettingsFile(sources.file)
   const given: Record<string, unknown> = {}
+  const usedSources: Record<string, string> = {}
   for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
     const variable = environmentName(name)
     const found = firstGiven(
@@ -51,6 +54,7 @@ export function readConfig(sources: Sources = {}): Config {
       [`${name} in ${sources.file}`, fromFile[name]],
     )
     given[name] = found === undefined ? setting.fallback : parseAs(setting, ...found)
+    if (found !== undefined) [usedSources[name]] = found
   }
   const settings = withPublicUrl(given as unknown as Settings)
   if ((settings.tlsCert === null) !== (settings.tlsKey === null)) {
@@ -71,7 +75,8 @@ export function readConfig(sources: Sources = {}): Config {
   requireMetricsSettings(settings)
   requireMailSettings(settings, sources.flags?.['smtpUrl'] !== undefined)
   const data = resolve(settings.data)
-  return Object.freeze({ ...settings, data, development: isDevelopment(settings) })
+  const development = isDevelopment(settings)
+  return Object.freeze({ ...settings, data, development, sources: usedSources })
 }
 
 function hasBackupTimes({ backupAt, backupKeep }: Settings): boolean {

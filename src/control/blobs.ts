@@ -5,9 +5,11 @@ import {
   findBlobLimits,
   findOwnBlobLimits,
 } from '../domain/blob/limits'
-import { describeBlob, listBlobs } from '../domain/blob/list'
+import { openBlob } from '../domain/blob/content'
+import { describeBlob, listBlobs, unknownBlob } from '../domain/blob/list'
 import { verifyBlobs } from '../domain/blob/verification'
 import { MANAGE, READ } from '../domain/access/door'
+import { formatRef, parseRef } from '../domain/value/blob'
 import { flag, number, numberOr, optional, text } from './fields'
 import { onDatabase } from './operation'
 
@@ -29,6 +31,19 @@ export const blobOperations = {
   'blob.show': onDatabase(
     { scopes: READ, effect: 'read', summary: 'Show a blob', input: { blob: text } },
     ({ database }, { blob }) => describeBlob(database, blob),
+  ),
+
+  /** Sends the bytes as a file; `type` is the one that was given with them. */
+  'blob.read': onDatabase(
+    { scopes: READ, effect: 'read', summary: 'Download a blob', input: { blob: text } },
+    async ({ database, blobs }, input, { read, download }) => {
+      const id = parseRef(input.blob) ?? input.blob
+      const blob = await read((tx) => tx.blobs.find(id))
+      const content = blob && (await openBlob(database, blobs, blob))
+      if (blob === undefined || content === undefined) throw unknownBlob(input.blob)
+      for await (const bytes of content.stream()) await download?.(bytes)
+      return { ref: formatRef(id), size: blob.size, type: blob.type }
+    },
   ),
 
   /** Progress is in blobs. */

@@ -4,8 +4,10 @@ import { backupOperations } from './backups'
 import { blobOperations } from './blobs'
 import { clientOperations } from './clients'
 import { databaseOperations } from './databases'
+import { deviceOperations } from './devices'
 import { jobOperations } from './jobs'
 import { liveOperations } from './live'
+import { machineOperations } from './machine'
 import { mailOperations } from './mail'
 import { mailsOperations } from './mails'
 import type { Given } from './fields'
@@ -14,6 +16,7 @@ import { objectOperations } from './objects'
 import { policyOperations } from './policy'
 import { providerOperations } from './providers'
 import { doctorOperations } from './doctor'
+import { sharingOperations } from './sharing'
 import { statusOperations } from './status'
 import { testOperations } from './testing'
 import { transferOperations } from './transfers'
@@ -32,6 +35,9 @@ const OPERATIONS = {
   ...blobOperations,
   ...objectOperations,
   ...liveOperations,
+  ...deviceOperations,
+  ...sharingOperations,
+  ...machineOperations,
   ...backupOperations,
   ...mailOperations,
   ...mailsOperations,

@@ -1,5 +1,6 @@
 import type { AdminSessions } from '../auth/admin/sessions'
 import type { Config } from '../config/config'
+import type { Logs } from '../log/log'
 import type { LiveView } from './live-view'
 import type { CertificateStatus } from '../net/certificate'
 
@@ -13,6 +14,7 @@ export interface Serving {
   sockets(): number
   /** The live connections of its databases. */
   readonly live: LiveView
+  readonly logs: Pick<Logs, 'follow'>
   /** Null without TLS. */
   certificate(): CertificateStatus | null
   /** The page for administrators; null where it is off. */

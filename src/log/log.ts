@@ -48,8 +48,18 @@ export interface Logs {
   mail(mail: PrintedMail): void
   /** Lines below this level are not written from now on. */
   setLevel(level: LogLevel): void
+  /** Calls `follower` with each line of these levels from now on, as JSON, until the result is disposed. */
+  follow(levels: readonly LogLevel[], follower: (line: string) => void): Disposable
   /** Resolves when every line so far has left the process. */
   flush(): Promise<void>
+}
+
+/** The levels of lines, the least serious first. */
+export const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warning', 'error']
+
+interface LogFollower {
+  readonly levels: ReadonlySet<string>
+  readonly take: (line: string) => void
 }
 
 export interface LogOptions {
@@ -71,12 +81,24 @@ export function openLogs({ clock, level, format, isColored = false, sink }: LogO
   const lines = format === 'json' ? JSON_LINES : textLines(isColored)
   const time = rememberTime(clock)
   let logsRequests = true
+  const followers = new Set<LogFollower>()
+
+  /** `write` makes the line, which takes time that only followers cost. */
+  function tell(level: string, write: () => string): void {
+    let line: string | undefined
+    for (const { levels, take } of followers) if (levels.has(level)) take((line ??= write()))
+  }
 
   function setLevel(lowestLevel: LogLevel): void {
     logsRequests = lowestLevel === 'debug' || lowestLevel === 'info'
     configureSync({
       reset: true,
-      sinks: { lines: (record) => sink.write(lines.entry(time(), record)) },
+      sinks: {
+        lines(record) {
+          sink.write(lines.entry(time(), record))
+          if (followers.size > 0) tell(record.level, () => JSON_LINES.entry(time(), record))
+        },
+      },
       loggers: [
         { category: 'satchel', sinks: ['lines'], lowestLevel },
         { category: ['logtape', 'meta'], sinks: ['lines'], lowestLevel: 'error' },
@@ -87,10 +109,17 @@ export function openLogs({ clock, level, format, isColored = false, sink }: LogO
   setLevel(level)
   return {
     access(access) {
-      if (logsRequests) sink.write(lines.request(time(), access))
+      if (!logsRequests) return
+      sink.write(lines.request(time(), access))
+      if (followers.size > 0) tell('info', () => JSON_LINES.request(time(), access))
     },
     mail: (mail) => sink.write(lines.mail(time(), mail)),
     setLevel,
+    follow(levels, take) {
+      const follower = { levels: new Set<string>(levels), take }
+      followers.add(follower)
+      return { [Symbol.dispose]: () => void followers.delete(follower) }
+    },
     flush: () => sink.flush(),
   }
 }

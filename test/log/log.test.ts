@@ -226,3 +226,29 @@ describe('a mail that is printed (design.md §2 Development)', () => {
     })
   })
 })
+
+test('followers hear lines of their levels as JSON, whatever the format, until they leave', () => {
+  const { logs } = setup({ format: 'text' })
+  const all: string[] = []
+  const serious: string[] = []
+  const hearing = logs.follow(['info', 'warning', 'error'], (line) => all.push(line))
+  logs.follow(['warning'], (line) => serious.push(line))
+  logs.access(request)
+  serverLog.warning('A\nB', { path: '<b>' })
+  hearing[Symbol.dispose]()
+  logs.access(request)
+  expect(all.map((line): unknown => JSON.parse(line))).toMatchObject([
+    { level: 'info', logger: 'access', path: request.path },
+    { level: 'warning', logger: 'server', message: 'A\nB', path: '<b>' },
+  ])
+  expect(serious).toEqual(all.slice(1))
+})
+
+test('followers hear nothing of lines that are not logged, nor of mails', () => {
+  const { logs } = setup({ level: 'warning' })
+  const lines: string[] = []
+  logs.follow(['info', 'warning'], (line) => lines.push(line))
+  logs.access(request)
+  logs.mail({ kind: 'otp', to: 'alice@example.com', subject: 'Code', text: '1', variables: {} })
+  expect(lines).toEqual([])
+})

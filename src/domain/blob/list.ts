@@ -57,9 +57,7 @@ export async function describeBlob(database: Database, name: string): Promise<Bl
   const id = parseRef(name) ?? name
   return await database.read((tx) => {
     const blob = tx.blobs.find(id)
-    if (blob === undefined) {
-      throw new SatchelError('UNKNOWN_BLOB', `There is no blob ${quoted(name)}`)
-    }
+    if (blob === undefined) throw unknownBlob(name)
     const found = tx.blobs.references(id, REFERENCES + 1)
     const references = []
     for (const { table, realm, key } of found.slice(0, REFERENCES)) {
@@ -70,6 +68,11 @@ export async function describeBlob(database: Database, name: string): Promise<Bl
     const hasMoreReferences = found.length > REFERENCES
     return { ...toJson(blob), uploaders, references, hasMoreReferences }
   })
+}
+
+/** `name` is an id or a ref. */
+export function unknownBlob(name: string): SatchelError {
+  return new SatchelError('UNKNOWN_BLOB', `There is no blob ${quoted(name)}`)
 }
 
 function idOf(tx: ReadTx, ref: RealmRef): string {
