@@ -152,6 +152,21 @@ function describeDatabases(openStore: OpenStore): void {
       expect(await store.list()).toEqual([])
     })
 
+    test('are compacted with all that they hold, and closed meanwhile', async () => {
+      await using fixture = await openStore()
+      const { store } = fixture
+      const database = await store.create('main')
+      const table = await declareIn(database, 'things')
+      await insert(database, table, 'a', 'b')
+      const { before, after } = await store.compact('main')
+      expect([before > 0, after > 0]).toEqual([true, true])
+      expect(await refusalOf(insert(database, table, 'c'))).toBe('BUSY')
+      const compacted = await store.open('main')
+      expect(compacted.id).toBe(database.id)
+      expect(await keysOf(compacted, table)).toEqual(['a', 'b'])
+      expect(await refusalOf(store.compact('other'))).toBe('UNKNOWN_DATABASE')
+    })
+
     test('finish what waits before they close, and take nothing after', async () => {
       await using fixture = await openStore()
       const database = await fixture.store.create('main')

@@ -55,6 +55,34 @@ export function describeUsers(openStore: OpenStore): void {
       )
     })
 
+    test('that is removed is a number in each copy from then on, until that is pruned', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const erasedIn = async () => {
+        await using copy = await database.copy()
+        return copy.erasedUsers(0, 10)
+      }
+      const [alice, bob] = [
+        await putOne(database, user('alice', { created: 5 })),
+        await putOne(database, user('bob', { created: 6 })),
+      ]
+      for (const { id } of [alice, bob]) await database.write((tx) => tx.users.remove(id))
+      await database.write((tx) => tx.users.remove('nobody'))
+      const lives = [alice, bob].map(({ incarnation, created }) => ({
+        number: incarnation,
+        created,
+      }))
+      expect(await erasedIn()).toEqual(lives)
+      await using copy = await database.copy()
+      expect(copy.erasedUsers(alice.incarnation, 10)).toEqual(lives.slice(1))
+      expect(copy.erasedUsers(0, 1)).toEqual(lives.slice(0, 1))
+      const now = fixture.clock.now()
+      const prune = (before: number) => database.write((tx) => tx.prune('erasedUsers', before, 10))
+      expect(await prune(now)).toBe(0)
+      expect(await prune(now + 1)).toBe(2)
+      expect(await erasedIn()).toEqual([])
+    })
+
     test('is found by its whole address, as its data says it now', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

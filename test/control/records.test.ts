@@ -6,6 +6,7 @@ import { operator } from '../../src/control/caller'
 import { perform } from '../../src/control/perform'
 import { ANONYMOUS, SERVER } from '../../src/domain/access/actor'
 import type { DataFolder } from '../../src/host/data-folder'
+import { SatchelError } from '../../src/domain/value/error'
 import { AUDIT_KEPT_MS } from '../../src/domain/store/audit'
 import { codeOf } from '../auth/setup'
 import { auditLine } from '../contract/audit'
@@ -111,6 +112,24 @@ test('each change of the server has a line in its file, with its result', async 
     return effect !== 'read' && recordedIn === 'server'
   })
   expect(new Set(lines.map(({ operation }) => operation))).toEqual(new Set(own))
+})
+
+test('a change of the server is made on a full disk, without a line', async () => {
+  await using folder = await setupDataFolder()
+  await run(folder, 'db.create', { name: 'main' })
+  const fail = (code: 'STORAGE_FULL' | 'READ_ONLY') => ({
+    ...folder,
+    audit: {
+      ...folder.audit,
+      put() {
+        throw new SatchelError(code, 'expected')
+      },
+    },
+  })
+  const remove = (on: DataFolder) => run(on, 'db.delete', { database: 'main', hard: true })
+  expect(await codeOf(() => remove(fail('READ_ONLY')))).toBe('READ_ONLY')
+  await remove(fail('STORAGE_FULL'))
+  expect(await folder.hosts.list()).toEqual([])
 })
 
 test('a line about a command names the user of the operating system', async () => {
