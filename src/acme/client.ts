@@ -52,8 +52,7 @@ export class AcmeError extends Error {
 /** Finds or makes the account of the key. The terms of the authority are agreed to. Throws `AcmeError`. */
 export async function openAccount(options: AcmeOptions): Promise<AcmeAccount> {
   const { email, publish, signal } = options
-  const connection = await connect(options)
-  const { directory, thumbprint, post } = connection
+  const { directory, thumbprint, post, request } = await connect(options)
   const contact = email === null ? [] : [`mailto:${email}`]
   const account = await post(directory.newAccount, { termsOfServiceAgreed: true, contact })
   const kid = account.location
@@ -82,10 +81,7 @@ export async function openAccount(options: AcmeOptions): Promise<AcmeAccount> {
     const { status, challenges } = await settled<Authorization>(url, ['pending'])
     if (status === 'valid') return
     const { error } = challenges.find(({ type }) => type === 'http-01') ?? {}
-    throw new AcmeError(
-      `The authority could not check ${authorization.identifier.value}: ${error?.detail ?? status}`,
-      problemType(error),
-    )
+    throw refusal(`The authority could not check ${authorization.identifier.value}`, error, status)
   }
 
   return {
@@ -96,23 +92,18 @@ export async function openAccount(options: AcmeOptions): Promise<AcmeAccount> {
       for (const authorization of order.authorizations) await prove(authorization)
       const csr = certificateRequest(names, key).toString('base64url')
       await ask(order.finalize, { csr })
-      const pending = ['pending', 'ready', 'processing']
-      const ended = await settled<Order>(location, pending)
-      if (ended.status !== 'valid' || ended.certificate === undefined) {
-        throw new AcmeError(
-          `The authority refused the certificate: ${ended.error?.detail ?? ended.status}`,
-          problemType(ended.error),
-        )
-      }
+      const ended = await settled<Order>(location, ['pending', 'ready', 'processing'])
+      if (ended.status !== 'valid' || ended.certificate === undefined)
+        throw refusal('The authority refused the certificate', ended.error, ended.status)
       return await ask<string>(ended.certificate)
     },
 
     async renewalOf(certificate) {
       if (directory.renewalInfo === undefined) return undefined
       const url = `${directory.renewalInfo}/${renewalId(certificate)}`
-      const { body, retryAfter } = await connection.get(url)
-      const { suggestedWindow } = body as RenewalInfo
-      const [start, end] = [Date.parse(suggestedWindow.start), Date.parse(suggestedWindow.end)]
+      const { body, retryAfter } = await read(await request(url))
+      const { suggestedWindow: told } = body as { suggestedWindow: Record<'start' | 'end', string> }
+      const [start, end] = [Date.parse(told.start), Date.parse(told.end)]
       if (!(start <= end)) throw new AcmeError('The authority names no time for the renewal')
       return { start, end, askAfter: retryAfter }
     },
@@ -158,10 +149,6 @@ interface Order {
   readonly error?: Problem
 }
 
-interface RenewalInfo {
-  readonly suggestedWindow: { readonly start: string; readonly end: string }
-}
-
 interface Answer {
   /** JSON, or the text of a certificate. */
   readonly body: unknown
@@ -174,7 +161,7 @@ async function connect({ directory: address, accountKey, signal }: AcmeOptions) 
   const jwk = await exportJWK(createPublicKey(accountKey))
   const thumbprint = await calculateJwkThumbprint(jwk)
   let nonce: string | null = null
-  const directory = (await get(address)).body as Directory
+  const directory = (await read(await request(address))).body as Directory
 
   /** `payload` null: asks for the resource (POST-as-GET). `kid` is absent for a new account. */
   async function post(url: string, payload: object | null, kid?: string): Promise<Answer> {
@@ -204,10 +191,6 @@ async function connect({ directory: address, accountKey, signal }: AcmeOptions) 
     return nonce
   }
 
-  async function get(url: string): Promise<Answer> {
-    return await read(await request(url))
-  }
-
   async function request(url: string, init: RequestInit = {}): Promise<Response> {
     const ends = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_ENDS_AFTER_MS)])
     const options = { ...init, signal: ends, redirect: 'error' } as const
@@ -218,7 +201,7 @@ async function connect({ directory: address, accountKey, signal }: AcmeOptions) 
     return response
   }
 
-  return { directory, thumbprint, post, get }
+  return { directory, thumbprint, post, request }
 }
 
 /** Throws `AcmeError` for a problem document and for any other refusal. */
@@ -230,9 +213,13 @@ async function read(response: Response): Promise<Answer> {
   const body: unknown = isJson && text !== '' ? JSON.parse(text) : text
   const retryAfter = parseRetryAfter(headers)
   if (response.ok) return { body, location: headers.get('location') ?? '', retryAfter }
-  const problem = isJson ? (body as Problem) : {}
-  const reason = problem.detail ?? `status ${response.status}`
-  throw new AcmeError(`The authority refused: ${reason}`, problemType(problem), retryAfter)
+  const problem = isJson ? (body as Problem) : undefined
+  throw refusal('The authority refused', problem, `status ${response.status}`, retryAfter)
+}
+
+function refusal(sentence: string, problem: Problem | undefined, status: string, wait?: number) {
+  const type = problem?.type?.split(':').at(-1)
+  return new AcmeError(`${sentence}: ${problem?.detail ?? status}`, type, wait)
 }
 
 /** Seconds, or a date, which counts from the time of the authority. */
@@ -242,10 +229,6 @@ function parseRetryAfter(headers: Headers): number | undefined {
   if (/^\d+$/.test(value)) return Number(value) * 1000
   const wait = Date.parse(value) - Date.parse(headers.get('date') ?? '')
   return Number.isFinite(wait) && wait >= 0 ? wait : undefined
-}
-
-function problemType(problem: Problem | undefined): string {
-  return problem?.type?.split(':').at(-1) ?? ''
 }
 
 /** The issuer's key identifier and the serial number, each as DER has them (RFC 9773 §4.1). */

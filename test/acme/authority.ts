@@ -16,6 +16,8 @@ export interface Authority extends AsyncDisposable {
   readonly issued: string[][]
   /** The window that is suggested for the renewal; undefined: 404. */
   window: { start: string; end: string } | undefined
+  /** When to ask for it again: seconds, or a date. */
+  retryAfter: string
   /** Where names are proved; 0: nothing answers. */
   httpPort: number
 }
@@ -68,7 +70,8 @@ export function startAuthority(now: () => number): Authority {
     if (pathname.startsWith('/renewal/')) {
       if (!/^\/renewal\/[\w-]+\.[\w-]+$/.test(pathname) || authority.window === undefined)
         return refuse('malformed', 404)
-      const headers = { 'retry-after': '7200' }
+      const date = new Date(now()).toUTCString()
+      const headers = { date, 'retry-after': authority.retryAfter }
       return faultAt('renewal') ?? reply({ suggestedWindow: authority.window }, { headers })
     }
     return await answerSigned(request, pathname)
@@ -180,6 +183,7 @@ export function startAuthority(now: () => number): Authority {
     faults: [],
     issued: [],
     window: undefined,
+    retryAfter: '7200',
     httpPort: 0,
     [Symbol.asyncDispose]: () => server.stop(true),
   }

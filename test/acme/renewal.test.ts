@@ -138,6 +138,59 @@ test('waits an hour after a failure, then two, also across a restart, and says w
   expect(at.installed).toEqual([])
 })
 
+test('waits a day at most after failures, which double the pause', async () => {
+  await using at = setup()
+  at.authority.httpPort = 1
+  await using renewal = at.start()
+  const hours: number[] = []
+  for (let attempt = 0; attempt < 7; attempt += 1) {
+    await renewal.look()
+    const pause = at.files.state().waitUntil - at.clock.now()
+    hours.push(pause / HOUR)
+    at.clock.advance(pause)
+  }
+  expect(hours).toEqual([1, 2, 4, 8, 16, 24, 24])
+})
+
+for (const form of ['seconds', 'date'] as const) {
+  test(`asks again for the time of the renewal when the authority says, with ${form}`, async () => {
+    await using at = setup()
+    await using renewal = at.start()
+    await renewal.look()
+    at.clock.advance(6 * HOUR)
+    const now = at.clock.now()
+    const iso = (ms: number) => new Date(now + ms).toISOString()
+    at.authority.window = { start: iso(40 * DAY), end: iso(41 * DAY) }
+    at.authority.retryAfter = form === 'seconds' ? '10800' : new Date(now + 3 * HOUR).toUTCString()
+    await renewal.look()
+    const { askAt, renewAt } = at.files.state()
+    expect(askAt).toBe(now + 3 * HOUR)
+    expect(renewAt).toBe(now + 40.5 * DAY)
+    // Before that it is not asked, and then the new window counts.
+    at.authority.window = { start: iso(20 * DAY), end: iso(20 * DAY) }
+    at.clock.advance(3 * HOUR - 1)
+    await renewal.look()
+    expect(at.files.state().renewAt).toBe(renewAt)
+    at.clock.advance(1)
+    await renewal.look()
+    expect(at.files.state().renewAt).toBe(now + 20 * DAY)
+    expect(at.authority.issued).toHaveLength(1)
+  })
+}
+
+test('asks again after six hours when the time to wait is no time', async () => {
+  await using at = setup()
+  await using renewal = at.start()
+  await renewal.look()
+  at.clock.advance(6 * HOUR)
+  const now = at.clock.now()
+  const iso = (ms: number) => new Date(now + ms).toISOString()
+  at.authority.window = { start: iso(40 * DAY), end: iso(41 * DAY) }
+  at.authority.retryAfter = 'soon'
+  await renewal.look()
+  expect(at.files.state().askAt).toBe(now + 6 * HOUR)
+})
+
 test('waits as long as the authority says, and keeps the old certificate meanwhile', async () => {
   await using at = setup()
   await using renewal = at.start()

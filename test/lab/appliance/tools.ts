@@ -3,13 +3,15 @@ import process from 'node:process'
 /** How to get each program that the tests of the appliance call. */
 const SOURCES = {
   buildah: 'apt-get install buildah',
-  curl: 'apt-get install curl',
   'dpkg-deb': 'apt-get install dpkg',
   lintian: 'apt-get install lintian',
   mmdebstrap: 'apt-get install mmdebstrap',
   nsenter: 'apt-get install util-linux',
+  openssl: 'apt-get install openssl',
   pebble:
     'apt-get install pebble, or go install github.com/letsencrypt/pebble/v2/cmd/pebble@latest',
+  'pebble-challtestsrv':
+    'apt-get install pebble, or go install github.com/letsencrypt/pebble/v2/cmd/pebble-challtestsrv@latest',
   promtool: 'apt-get install prometheus',
   'systemd-analyze': 'apt-get install systemd',
   'systemd-nspawn': 'apt-get install systemd-container',
