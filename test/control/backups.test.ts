@@ -1,10 +1,35 @@
 import { describe, expect, test } from 'bun:test'
+import { type Migration, migrations } from '../../migrations/sqlite/index'
 import { createDatabase } from '../../src/control/databases'
 import { getOperation } from '../../src/control/operations'
 import { perform } from '../../src/control/perform'
+import { createFrameReader, type FrameHead } from '../../src/domain/backup/frames'
 import type { DataFolder } from '../../src/host/data-folder'
-import { PLAIN_IMPORT } from '../setup'
+import { openFolderEngine } from '../../src/host/folder-engine'
+import { createSqliteStore } from '../../src/sqlite/store'
+import { PLAIN_IMPORT, temporaryFolder } from '../setup'
 import { setupDataFolder } from './setup'
+
+const NEXT: Migration = {
+  name: '9999_next',
+  sql: `CREATE TABLE next (n INTEGER) STRICT;
+    INSERT INTO next WITH RECURSIVE numbers (n) AS
+      (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 300000) SELECT n FROM numbers;`,
+}
+
+/** An engine of a later version. */
+const openMigrating: typeof openFolderEngine = (path, options) => {
+  const engine = openFolderEngine(path, options)
+  const store = createSqliteStore(path, { ...options, migrations: [...migrations, NEXT] })
+  return {
+    ...engine,
+    store,
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]()
+      await engine[Symbol.asyncDispose]()
+    },
+  }
+}
 
 /** Runs `work` after the first piece of a backup, and the rest of the backup after that. */
 async function duringBackup(folder: DataFolder, work: () => Promise<unknown>): Promise<unknown> {
@@ -33,6 +58,39 @@ describe('a backup', () => {
     // The next one is not refused.
     const other = await perform(folder, getOperation('backup'), { database: null }, {})
     expect(other).toEqual({ databases: 1 })
+  })
+
+  test('that begins during a migration has the migrated database', async () => {
+    using place = temporaryFolder()
+    {
+      await using folder = await setupDataFolder(place.path)
+      await createDatabase(folder, 'main')
+    }
+    const parts: FrameHead[] = []
+    const reader = createFrameReader({
+      begin: async (head) => void parts.push(head),
+      bytes: async () => {},
+      end: async () => {},
+    })
+    await using folder = await setupDataFolder(place.path, openMigrating)
+    const opening = folder.hosts.open('main')
+    const streams = { download: reader.push }
+    await perform(folder, getOperation('backup'), { database: 'main' }, streams)
+    reader.close()
+    expect(parts[0]).toMatchObject({ kind: 'database', facts: { migration: NEXT.name } })
+    await opening
+  })
+
+  test('goes on where a compaction begins meanwhile, which is refused', async () => {
+    await using folder = await setupDataFolder()
+    await createDatabase(folder, 'main')
+    let refusal: unknown
+    const compact = async () => {
+      refusal = await folder.compact('main').catch((error: unknown) => error)
+    }
+    expect(await duringBackup(folder, compact)).toEqual({ databases: 1 })
+    expect(String(refusal)).toContain('A backup of this data folder is under way')
+    await folder.compact('main')
   })
 
   test('is complete beside a verification, an import and a new index', async () => {

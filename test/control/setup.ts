@@ -11,15 +11,19 @@ import {
 import { perform } from '../../src/control/perform'
 import { ANONYMOUS } from '../../src/domain/access/actor'
 import type { Scope } from '../../src/domain/value/scope'
+import type { openFolderEngine } from '../../src/host/folder-engine'
 import { createTestClock } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 
 /** A data folder of this process without a server, removed when it is disposed unless `path` is given. */
-export async function setupDataFolder(path?: string): Promise<DataFolder> {
+export async function setupDataFolder(
+  path?: string,
+  openEngine?: typeof openFolderEngine,
+): Promise<DataFolder> {
   await using stack = new AsyncDisposableStack()
   const data = path ?? stack.use(temporaryFolder()).path
   const config = readConfig({ environment: {}, flags: { data } })
-  const folder = await takeDataFolder(config, createTestClock())
+  const folder = await takeDataFolder(config, createTestClock(), undefined, undefined, openEngine)
   if (folder === undefined) throw new Error(`${data} is locked`)
   stack.use(folder)
   const owned = stack.move()
