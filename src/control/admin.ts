@@ -160,9 +160,9 @@ function requireOrder(
 /** Throws `INVALID_REQUEST` unless the input repeats the name of the thing that is destroyed. */
 function requireName({ input: fields }: AnyOperation, values: Values<Fields>, input: unknown) {
   if (Object.hasOwn(fields, 'confirm')) return
-  const named = namesOf(fields).findLast((name) => isName(values[name]))
+  const named = namesOf(fields).findLast((name) => values[name] !== null && values[name] !== '')
   const { confirm } = input as { readonly confirm?: unknown }
-  if (named !== undefined && confirm === String(values[named])) return
+  if (named !== undefined && confirm === values[named]) return
   throw new SatchelError(
     'INVALID_REQUEST',
     `confirm must repeat ${named ?? 'the name'}, because this cannot be undone`,
@@ -170,14 +170,11 @@ function requireName({ input: fields }: AnyOperation, values: Values<Fields>, in
   )
 }
 
-function isName(value: unknown): boolean {
-  return (typeof value === 'string' && value !== '') || typeof value === 'number'
-}
-
-/** The database comes first: it is named where nothing in it is. */
+/** The fields that are texts. The database comes first: it is named where nothing in it is. */
 function namesOf(fields: Fields): readonly string[] {
-  const names = Object.keys(fields).filter((name) => name !== 'database')
-  return Object.hasOwn(fields, 'database') ? ['database', ...names] : names
+  const texts = Object.keys(fields).filter((name) => fields[name]?.schema['type'] === 'string')
+  const names = texts.filter((name) => name !== 'database')
+  return texts.includes('database') ? ['database', ...names] : names
 }
 
 function callerOf(session: LiveSession, address: string): Caller {

@@ -229,6 +229,8 @@ describe('a destruction', () => {
     const confirms = (name: string) => operations.find((each) => each.name === name)?.confirms
     expect(confirms('client.revoke')).toEqual(['database', 'id'])
     expect(confirms('client.list')).toEqual([])
+    expect(confirms('object.delete')).toEqual(['database', 'table', 'key'])
+    expect(confirms('db.delete')).toEqual(['database'])
   })
 
   test('needs no name to ask for its extent', async () => {
