@@ -85,31 +85,49 @@ export function answerPerforming(
       ...(frame === undefined ? {} : { download: (bytes) => writer.write(frame(bytes)) }),
       signal: ended === undefined ? signal : AbortSignal.any([signal, ended]),
     }
-    const work = perform(folder, operation, input, streams, caller).then(
-      (result): Event => ({ result }),
-      (error: unknown): Event => {
-        if (!(error instanceof SatchelError) && !streams.signal?.aborted)
-          serverLog.error('A command failed', { error })
-        return { error: toWire(error, statusOf) }
-      },
-    )
-    const last = await (ended === undefined ? work : Promise.race([work, endOf(ended, statusOf)]))
-    finished?.()
-    await writer.write(writeEvent(last))
+    try {
+      const result = await perform(folder, operation, input, streams, caller)
+      await writer.write(writeEvent({ result }))
+    } catch (error) {
+      if (!(error instanceof SatchelError) && !streams.signal?.aborted)
+        serverLog.error('A command failed', { error })
+      await writer.write(writeEvent({ error: toWire(error, statusOf) }))
+    }
     await writer.close()
   }
 
   // A write fails when the caller has disconnected.
-  run().catch(() => undefined)
-  return eventResponse(readable)
+  run()
+    .catch(() => undefined)
+    .finally(() => finished?.())
+  return eventResponse(readByPart(readable, ended, statusOf))
 }
 
-function endOf(ended: AbortSignal, statusOf: StatusOf | undefined): Promise<Event> {
-  const event = (): Event => ({ error: toWire(ended.reason, statusOf) })
-  return new Promise((resolve) => {
-    if (ended.aborted) return resolve(event())
-    ended.addEventListener('abort', () => resolve(event()), { once: true })
-  })
+/** The events as the reader takes them; the reason of `ended` is the last one. */
+function readByPart(
+  events: ReadableStream<Uint8Array>,
+  ended: AbortSignal | undefined,
+  statusOf: StatusOf | undefined,
+): ReadableStream<Uint8Array> {
+  const reader = events.getReader()
+  // This wakes an operation that waits for a slow reader; to abort the writer would wait for that reader too.
+  const leave = () => void reader.cancel().catch(() => undefined)
+  if (ended?.aborted === true) leave()
+  ended?.addEventListener('abort', leave, { once: true })
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read()
+        if (!done) return controller.enqueue(value)
+        if (ended?.aborted === true) {
+          controller.enqueue(writeEvent({ error: toWire(ended.reason, statusOf) }))
+        }
+        controller.close()
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
 }
 
 /** The answer to a request that no operation runs for. */

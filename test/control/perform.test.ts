@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { type OperationName, type InputOf, getOperation } from '../../src/control/operations'
 import { type Caller, operator } from '../../src/control/caller'
 import type { Order } from '../../src/control/operation'
-import { answerPerforming, perform } from '../../src/control/perform'
+import { answerPerforming, type Asking, perform } from '../../src/control/perform'
+import { SatchelError } from '../../src/domain/value/error'
 import { ANONYMOUS, SERVER } from '../../src/domain/access/actor'
 import { codeOf, refusalOf } from '../auth/setup'
 import type { DataFolder } from '../../src/host/data-folder'
@@ -116,12 +117,46 @@ describe('an operation with many rows', () => {
   })
 })
 
+describe('an answer whose caller may hear no more', () => {
+  const gone = new SatchelError('SESSION_ENDED', 'The login has ended')
+  const last = { error: { status: 401, code: gone.code, message: gone.message } }
+
+  test('ends with the reason, also while the operation waits for a slow reader', async () => {
+    await using server = await setup()
+    const ending = new AbortController()
+    const finished = Promise.withResolvers<void>()
+    const asking = {
+      body: null,
+      signal: new AbortController().signal,
+      ended: ending.signal,
+      finished: finished.resolve,
+      statusOf: () => 401,
+    }
+    const answer = emitting(server.folder, ['one', 'two', 'three', 'four'], () => {}, asking)
+    await Bun.sleep(10)
+    ending.abort(gone)
+    // The operation ends, although nothing was read.
+    await finished.promise
+    const lines = (await answer.text()).trimEnd().split('\n')
+    expect(lines.map((line): unknown => JSON.parse(line)).at(-1)).toEqual(last)
+    expect(lines.length).toBeLessThan(4)
+  })
+
+  test('has the reason alone when that was so before', async () => {
+    await using server = await setup()
+    const [ended, { signal }] = [AbortSignal.abort(gone), new AbortController()]
+    const asking = { body: null, signal, ended, statusOf: () => 401 }
+    const answer = emitting(server.folder, ['one'], () => {}, asking)
+    expect(JSON.parse(await answer.text())).toEqual(last)
+  })
+})
+
 function emitting(
   folder: DataFolder,
   rows: readonly string[],
   taken: (row: string) => void = () => {},
+  asking: Asking = { body: null, signal: new AbortController().signal },
 ): Response {
-  const { signal } = new AbortController()
   const operation = {
     ...getOperation('hello'),
     async run(_folder: DataFolder, _input: object, { emit }: Order) {
@@ -132,5 +167,5 @@ function emitting(
       return 'done'
     },
   }
-  return answerPerforming(folder, operation, {}, { body: null, signal })
+  return answerPerforming(folder, operation, {}, asking)
 }

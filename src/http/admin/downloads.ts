@@ -4,6 +4,7 @@ import { createSteadyClock } from '../../auth/steady-clock'
 import { SatchelError } from '../../domain/value/error'
 import { MINUTE } from '../../domain/value/time'
 import { isRecord } from '../../domain/value/value'
+import { pacedStream } from '../body/json-stream'
 import type { Call } from '../call'
 import { adminJson, fileAnswer, mailAnswer } from './answers'
 import { cookieOf, sessionOf } from './halves'
@@ -59,12 +60,12 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts)
 
   /** The bytes that the operation sends, or its output where it sends none. */
   async function sendFile(visit: Visit): Promise<Response> {
-    const { call } = visit
+    const { call, http } = visit
     const { run, session, name } = await redeem(visit)
     call.setIdleTimeout(0)
     const stream = sessions.stream(session)
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
-    const writer = writable.getWriter()
+    const [reader, writer] = [readable.getReader(), writable.getWriter()]
     const begun = Promise.withResolvers<void>()
     const signal = AbortSignal.any([call.sent.signal, stream.signal])
     const work = run.run((bytes) => {
@@ -74,13 +75,31 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts)
     const output = work.finally(() => stream[Symbol.dispose]())
     const isFile = await Promise.race([begun.promise.then(() => true), output.then(() => false)])
     if (!isFile) return fileAnswer(call, JSON.stringify(await output), JSON_TYPE, name)
+    // This wakes an operation that waits for a slow reader; to abort the writer would wait for that reader too.
+    const leave = () => void reader.cancel().catch(() => undefined)
+    signal.addEventListener('abort', leave)
+    let failure: unknown
     output
-      .then(
-        () => writer.close(),
-        (error: unknown) => writer.abort(error),
-      )
+      .catch((error: unknown) => (failure = error))
+      .then(() => writer.close())
       .catch(() => undefined)
-    return fileAnswer(call, readable, 'application/octet-stream', name)
+    async function nextPart(): Promise<Uint8Array | undefined> {
+      const { done, value } = await reader.read()
+      signal.throwIfAborted()
+      if (done && failure !== undefined) throw failure
+      return value
+    }
+    const body = pacedStream(nextPart, {
+      failed: (error) => http.failure(call.id, error),
+      room: {
+        ...call.room,
+        release(reason) {
+          call.room.release(reason)
+          leave()
+        },
+      },
+    })
+    return fileAnswer(call, body, 'application/octet-stream', name)
   }
 
   /** The HTML of a mail, for a frame. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { MINUTE } from '../../../src/domain/value/time'
-import { eventsOf, refusal, type Browser, setupAdmin } from './setup'
+import { PLAIN_IMPORT } from '../../setup'
+import { type Browser, eventsOf, refusal, setupAdmin } from './setup'
 
 const EXPORT = {
   operation: 'export',
@@ -132,5 +133,51 @@ describe('an upload', () => {
     const answer = await browser.send('POST', path(input), { body, signal: leaving.signal })
     expect(await refusal(answer)).toEqual([403, 'NOT_AUTHORIZED'])
     leaving.abort()
+  })
+})
+
+describe('a download of many bytes', () => {
+  const ROWS = 4_000
+
+  /** A database with about 8 MB of objects. */
+  async function setup() {
+    const server = await setupAdmin()
+    const objects = Object.fromEntries(
+      Array.from({ length: ROWS }, (_, at) => [
+        `k${at}`,
+        { id: `k${at}`, text: 'x'.repeat(2_000) },
+      ]),
+    )
+    const upload = new Blob([
+      JSON.stringify({ data: { 'rlm-public': { items: objects } } }),
+    ]).stream()
+    await server.commands.run('import', PLAIN_IMPORT, { upload })
+    return server
+  }
+
+  test('comes whole', async () => {
+    await using server = await setup()
+    const browser = await server.logIn()
+    const answer = await download(browser, await ticketFor(browser))
+    const { data } = (await answer.json()) as { data: Record<string, { items: object }> }
+    expect(Object.keys(data['rlm-public']!.items)).toHaveLength(ROWS)
+  })
+
+  test('breaks off when its login ends, and is not taken for the whole', async () => {
+    await using server = await setup()
+    const browser = await server.logIn()
+    const answer = await download(browser, await ticketFor(browser))
+    const reader = answer.body!.getReader()
+    await reader.read()
+    await server.commands.run('session.revoke', {})
+    const rest = async () => {
+      while (!(await reader.read()).done);
+    }
+    const outcome = await rest().then(
+      () => 'whole',
+      () => 'broken off',
+    )
+    expect(outcome).toBe('broken off')
+    expect(server.lines.join('\n')).not.toContain('Uncaught')
   })
 })
