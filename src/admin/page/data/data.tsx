@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
+import { PageHead } from '../parts/page-head'
 import { Snippet } from '../parts/snippet'
 import { ObjectPanel } from '../object/object-panel'
 import { NewPanel } from '../object/new-panel'
@@ -57,12 +58,15 @@ const DECLARING = `{
 
 function NoTables() {
   return (
-    <Empty icon="data" title="There is no table yet">
-      <p>
-        A table is declared by the first application that syncs it, or by a file that{' '}
-        <code>satchel import schema.json</code> reads:
-      </p>
-      <Snippet label="schema.json" text={DECLARING} />
-    </Empty>
+    <>
+      <PageHead title="Data" />
+      <Empty icon="data" title="There is no table yet">
+        <p>
+          A table is declared by the first application that syncs it, or by a file that{' '}
+          <code>satchel import schema.json</code> reads:
+        </p>
+        <Snippet label="schema.json" text={DECLARING} />
+      </Empty>
+    </>
   )
 }

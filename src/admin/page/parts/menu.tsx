@@ -28,12 +28,8 @@ export function Menu({
   }, [isOpen])
   return (
     <div class="menu" ref={box}>
-      <button
-        title={label}
-        aria-label={label}
-        aria-expanded={isOpen}
-        onClick={() => setIsOpen(!isOpen)}
-      >
+      <button title={label} aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        <span class="hidden">{label}</span>
         {button}
       </button>
       {isOpen && (

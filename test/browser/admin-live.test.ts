@@ -1,0 +1,102 @@
+import { expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { systemClock } from '../../src/clock'
+import { openSession } from '../../src/control/session'
+import { setupAdmin } from '../http/admin/setup'
+import { PLAIN_IMPORT, setupServerAt } from '../setup'
+import { until } from '../timing'
+import { serveApplication } from './addon/application'
+import { go, openAdmin } from './admin-page'
+import { useChromium } from './chromium'
+
+/** Live beside an application with the published add-on, and the codes of logins. */
+
+const browser = useChromium()
+
+const ALICE = 'alice@demo.local'
+const BOB = 'bob@demo.local'
+
+test('a change is in Live with its writer and the devices that heard of it, and a rejected one with the reason', async () => {
+  await using server = await setupServerAt(systemClock)
+  const commands = await openSession(server.folder, () => undefined)
+  const users = JSON.stringify({ demoUsers: { [ALICE]: {}, [BOB]: {} } })
+  await commands.run('import', PLAIN_IMPORT, { upload: new Blob([users]).stream() })
+  const schema = JSON.stringify({ todoLists: '@id', todoItems: '@id', settings: 'id' })
+  const upload = new Blob([schema]).stream()
+  await commands.run('schema.push', { database: 'main', wait: true }, { upload })
+  using application = await serveApplication(server.main, 'live.js')
+  await using phone = await browser.openDevice()
+  await using laptop = await browser.openDevice()
+  await using desk = await browser.openDevice()
+  await openPerson(phone.page, application.url, ALICE)
+  await openPerson(laptop.page, application.url, ALICE)
+  const { page } = desk
+  const { faults } = await openAdmin(page, commands)
+  await page.getByText('2 devices are connected').waitFor()
+
+  await phone.page.evaluate(`db.table('todoItems').add({ id: 'tdiMilk', title: 'Milk' })`)
+  const change = page.locator('.entry', { hasText: 'tdiMilk' })
+  await change.getByText(ALICE).first().waitFor()
+  await change.getByText('sync').waitFor()
+  await change.getByText(/sent in/).waitFor()
+
+  await phone.page.evaluate(
+    `db.table('todoItems').add({ id: 'tdiAd', title: 'Ad', realmId: 'rlm-public' })`,
+  )
+  const rejected = page.locator('.entry.rejected', { hasText: 'tdiAd' })
+  await rejected.waitFor()
+  expect(await rejected.locator('.badge.bad').textContent()).toMatch(/^[A-Z_]+$/)
+  expect(await rejected.locator('.sentence').textContent()).not.toBe('')
+  await rejected.getByRole('button', { name: 'Explain' }).click()
+  await page.getByRole('dialog', { name: 'Explain' }).getByText('No').first().waitFor()
+  await page.keyboard.press('Escape')
+
+  // The lines are kept while other pages are open.
+  await go(page, '#/main/people')
+  await page.getByRole('heading', { name: 'People', level: 1 }).waitFor()
+  await go(page, '#/main/live')
+  await change.waitFor()
+  await page.keyboard.press('r')
+  await change.waitFor({ state: 'detached' })
+  expect(await page.locator('.entry').count()).toBe(1)
+  expect(faults).toEqual([])
+})
+
+test('the code of a login is in Mail at once, and one key copies it', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page, context } = device
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const { faults } = await openAdmin(page, server.commands, '#/main/mail')
+  await page.getByText('No mail was sent yet').waitFor()
+  await fetch(`${server.main}/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ grant_type: 'otp', email: 'carol@example.com', scopes: ['ACCESS_DB'] }),
+  })
+  const code = page.locator('.code-card .code')
+  await code.waitFor()
+  const shown = await code.textContent()
+  await page.keyboard.press('c')
+  await page.getByText('The code for carol@example.com was copied').waitFor()
+  expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(shown ?? '')
+  await page.keyboard.press('j')
+  const panel = page.getByRole('complementary').last()
+  await panel.getByRole('button', { name: 'HTML' }).click()
+  const frame = page.frameLocator('iframe.mail-frame')
+  await frame
+    .getByText(shown ?? '')
+    .first()
+    .waitFor()
+  expect(faults).toEqual([])
+})
+
+async function openPerson(page: Page, url: string, userId: string): Promise<void> {
+  await page.goto(url)
+  await page.waitForSelector('body[data-open]', { state: 'attached' })
+  await page.evaluate(`db.cloud.login({ grant_type: 'demo', userId: '${userId}' })`)
+  await until(async () => {
+    await Bun.sleep(50)
+    return await page.evaluate(`db.cloud.webSocketStatus.value === 'connected'`)
+  })
+}

@@ -1,0 +1,164 @@
+import axe from 'axe-core'
+import { expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { openSession } from '../../src/control/session'
+import { setupAdmin } from '../http/admin/setup'
+import { setupTestMode } from '../testing/setup'
+import { until } from '../timing'
+import { useChromium } from './chromium'
+import { go, openAdmin, type Watched } from './admin-page'
+
+/** Every page for administrators: with nothing in the database, and with data that would harm a careless page. */
+
+const SCREENS = [
+  { width: 360, height: 640, colorScheme: 'dark' },
+  { width: 1280, height: 800, colorScheme: 'light' },
+] as const
+
+const PAGES = [
+  'live',
+  'mail',
+  'data',
+  'files',
+  'people',
+  'sharing',
+  'see-as',
+  'jobs',
+  'database',
+  'server/state',
+  'server/databases',
+  'server/settings',
+  'server/audit',
+  'server/logins',
+]
+
+const HOSTILE = [
+  '<img src=x onerror=alert(1)>',
+  '"><script>alert(1)</script>',
+  '\u202egnp.exe',
+  '__proto__',
+  'constructor',
+  "it's `quoted` ${7*7} {{7*7}}",
+  'x'.repeat(300),
+  'مرحبا',
+  '../../etc/passwd',
+  'javascript:alert(1)',
+]
+
+const GOOD = { found: [], faults: [] }
+
+const browser = useChromium()
+
+test('every page of an empty database can be used by everybody, on a phone and a desktop, light and dark', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const watched = await openAdmin(page, server.commands)
+  expect(await lookAtAll(page, watched, PAGES)).toEqual(GOOD)
+})
+
+test('data with tags, marks of direction and names of built-in properties is only text on every page', async () => {
+  await using server = await setupAdmin()
+  await fillWithHostile(server)
+  await using device = await browser.openDevice()
+  const { page } = device
+  const watched = await openAdmin(page, server.commands)
+  const objects = HOSTILE.slice(0, 4).map((key) => `data/notes/${encodeURIComponent(key)}`)
+  const ways = { isPartial: true }
+  const names = [...PAGES, ...objects, 'people/alice@example.com']
+  expect(await lookAtAll(page, watched, names, ways)).toEqual(GOOD)
+  await go(page, '#/main/data/notes')
+  // The mark would turn the text that follows around.
+  await page.getByText('\\u202egnp.exe').first().waitFor()
+})
+
+test('the page of test mode moves the clock, and returns to snapshots', async () => {
+  await using server = await setupTestMode()
+  const commands = await openSession(server.folder, () => undefined)
+  await using device = await browser.openDevice()
+  const { page } = device
+  const watched = await openAdmin(page, commands, '#/main/test')
+  const clock = page.locator('.clock-value')
+  await clock.getByText(/\d{4}/).waitFor()
+  const before = await clock.textContent()
+  await page.getByRole('button', { name: '+31d' }).click()
+  await until(async () => (await clock.textContent()) !== before)
+  await page.getByRole('button', { name: 'Take one' }).click()
+  await page.getByRole('button', { name: 'Return to it' }).click()
+  await page.getByText('The database is as it was').waitFor()
+  expect(await lookAtAll(page, watched, ['test'])).toEqual(GOOD)
+})
+
+type Setup = Awaited<ReturnType<typeof setupAdmin>>
+
+async function fillWithHostile({ commands, main, ...server }: Setup): Promise<void> {
+  const tables = Object.fromEntries(HOSTILE.slice(0, 2).map((name) => [name, '@id']))
+  const upload = new Blob([JSON.stringify({ notes: '@id', ...tables })]).stream()
+  await commands.run('schema.push', { database: 'main', wait: true }, { upload })
+  const headers = {
+    authorization: `Bearer ${await server.token({ sub: 'alice@example.com', scopes: ['ACCESS_DB'] })}`,
+    'content-type': 'application/json',
+  }
+  const post = async (path: string, body: string) => {
+    const answer = await fetch(`${main}/my/${path}`, { method: 'POST', headers, body })
+    if (!answer.ok) throw new Error(await answer.text())
+    return (await answer.json()) as { realmId: string }
+  }
+  const objects = HOSTILE.map((text) => {
+    const value = JSON.stringify(text)
+    return `{"id":${value},"__proto__":${value},"constructor":{"toString":${value}},${value}:[${value}],"at":{"$t":"Date","v":"NaN"}}`
+  })
+  await post('notes', `[${objects.join(',')}]`)
+  for (const name of HOSTILE) {
+    const { realmId } = await post('realms', JSON.stringify({ name }))
+    await post('members', JSON.stringify({ realmId, email: 'bob@example.com', name, invite: true }))
+  }
+  await commands.run('user.write', {
+    database: 'main',
+    user: JSON.stringify({ userId: 'alice@example.com', data: { displayName: HOSTILE[0] } }),
+    isNew: false,
+  })
+}
+
+/** Opens each page on both screens, and returns what is wrong; with `isPartial` axe looks at the large one only. */
+async function lookAtAll(
+  page: Page,
+  { faults }: Watched,
+  names: readonly string[],
+  { isPartial = false } = {},
+) {
+  const found: unknown[] = []
+  for (const { colorScheme, ...screen } of SCREENS) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.setViewportSize(screen)
+    for (const name of names) {
+      await go(page, `#/main/${name}`)
+      await page.locator('main h1, main .empty h2').first().waitFor()
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+      const { violations, overhang } = await look(page, {
+        withAxe: !isPartial || screen.width > 1000,
+      })
+      if (violations.length > 0 || overhang > 0) {
+        found.push({ name, colorScheme, violations, overhang })
+      }
+    }
+  }
+  return { found, faults }
+}
+
+/** What axe finds on a page, and how far it is wider than the screen. */
+async function look(page: Page, { withAxe }: { withAxe: boolean }) {
+  // A script of the page would be blocked by its policy.
+  if (withAxe) await page.evaluate(axe.source)
+  const violations = withAxe
+    ? await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+        'axe.run().then(({ violations }) => violations)',
+      )
+    : []
+  const { width = 0 } = page.viewportSize() ?? {}
+  const scrolled = await page.evaluate<number>('document.documentElement.scrollWidth')
+  return {
+    violations: violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) })),
+    overhang: Math.max(0, scrolled - width),
+  }
+}
