@@ -64,10 +64,10 @@ export interface AdminSessions extends Disposable {
   redeem(code: string): LinkOrder | undefined
   /** `life` in ms, at most twelve hours. Throws `SESSION_ENDED` when the client is gone meanwhile. */
   begin(rights: AdminRights, life: number | null, address: string): Promise<OpenedSession>
-  /** The session of both halves, which is used by this. Throws `SESSION_ENDED`. */
-  use(cookie: string, key: string): Promise<LiveSession>
-  /** The session of a cookie alone, for addresses that need a ticket as well. Throws `SESSION_ENDED`. */
-  findByCookie(cookie: string): Promise<LiveSession>
+  /** The session of both halves, which is used by this: one of the cookies, and the key. Throws `SESSION_ENDED`. */
+  use(cookies: readonly string[], key: string): Promise<LiveSession>
+  /** The session with this id if one of the cookies is its half, for the bearer of a ticket. Throws the same. */
+  useByCookie(cookies: readonly string[], id: string): Promise<LiveSession>
   /** Lets the session show secrets again. */
   confirm(id: string): void
   /** The newest first. */
@@ -95,6 +95,8 @@ const LOOK_EVERY_MS = SECOND
 /** Beyond these the oldest link, or the session that was used least recently, ends. */
 const MOST_LINKS = 100
 const MOST_SESSIONS = 100
+/** How many cookies of a request are looked at. */
+const MOST_COOKIES = 50
 
 interface Entry {
   readonly session: AdminSession
@@ -161,10 +163,18 @@ export function createAdminSessions({
     if (oldest !== undefined) end(oldest[0])
   }
 
-  async function find(cookie: string, isRight: (entry: Entry) => boolean): Promise<LiveSession> {
-    const id = await seal.open(cookie)
-    const entry = id === undefined ? undefined : entries.get(id)
-    if (entry === undefined || !isRight(entry)) throw sessionEnded()
+  async function find(
+    cookies: readonly string[],
+    isRight: (entry: Entry) => boolean,
+  ): Promise<LiveSession> {
+    for (const cookie of cookies.slice(0, MOST_COOKIES)) {
+      const entry = entries.get((await seal.open(cookie)) ?? '')
+      if (entry !== undefined && isRight(entry)) return await useEntry(entry)
+    }
+    throw sessionEnded()
+  }
+
+  async function useEntry(entry: Entry): Promise<LiveSession> {
     const scopes = await scopesOf(entry.session)
     const now = clock.now()
     if (isOver(entry, now) || !entries.has(entry.session.id)) {
@@ -209,8 +219,8 @@ export function createAdminSessions({
     invite: (order) => links.issue(order),
     redeem: (code) => links.take(code),
     begin,
-    use: (cookie, key) => find(cookie, ({ keyHash }) => sameSecret(hashSecret(key), keyHash)),
-    findByCookie: (cookie) => find(cookie, () => true),
+    use: (cookies, key) => find(cookies, ({ keyHash }) => sameSecret(hashSecret(key), keyHash)),
+    useByCookie: (cookies, id) => find(cookies, ({ session }) => session.id === id),
     confirm(id) {
       const entry = entries.get(id)
       if (entry !== undefined) entry.confirmed = clock.now()

@@ -7,7 +7,7 @@ import { isRecord } from '../../domain/value/value'
 import { pacedStream } from '../body/json-stream'
 import type { Call } from '../call'
 import { adminJson, fileAnswer, mailAnswer } from './answers'
-import { cookieOf, sessionOf } from './halves'
+import { cookiesOf, sessionOf } from './halves'
 import { readInput, requireText } from './input'
 import type { AdminOrder, AdminParts, Visit } from './parts'
 
@@ -52,8 +52,8 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts)
 
   async function redeem({ call, origin, name }: Visit) {
     const ticket = tickets.take(name)
-    const session = await sessions.findByCookie(cookieOf(call, origin) ?? '')
-    if (ticket === undefined || ticket.id !== session.id) throw wrongTicket()
+    if (ticket === undefined) throw wrongTicket()
+    const session = await sessions.useByCookie(cookiesOf(call, origin), ticket.id)
     const run = await order(call, session, ticket.operation, ticket.input)
     return { ...ticket, session, run }
   }

@@ -1,10 +1,10 @@
 import {
   type AdminSession,
+  type AdminSessions,
   type LiveSession,
   roleOf,
   sessionEnded,
 } from '../../auth/admin/sessions'
-import type { AdminSessions } from '../../auth/admin/sessions'
 import type { Call } from '../call'
 
 /** The header with the half of a session that a tab keeps. */
@@ -17,21 +17,15 @@ export async function sessionOf(
   origin: string,
 ): Promise<LiveSession> {
   const key = call.sent.headers.get(KEY_HEADER)
-  const cookie = cookieOf(call, origin)
-  if (key === null || cookie === undefined) throw sessionEnded()
-  return await sessions.use(cookie, key)
+  if (key === null) throw sessionEnded()
+  return await sessions.use(cookiesOf(call, origin), key)
 }
 
-/** True when the request has two halves, right or wrong. */
-export function hasHalves(call: Call, origin: string): boolean {
-  return call.sent.headers.has(KEY_HEADER) && cookieOf(call, origin) !== undefined
-}
-
-/** The sealed half of the browser. */
-export function cookieOf({ sent }: Call, origin: string): string | undefined {
+/** The sealed halves of the browser. Another program on this machine may have set cookies of the same name. */
+export function cookiesOf({ sent }: Call, origin: string): readonly string[] {
   const name = `${cookieName(origin)}=`
   const found = sent.headers.get('cookie')?.split(/; */) ?? []
-  return found.find((part) => part.startsWith(name))?.slice(name.length)
+  return found.filter((part) => part.startsWith(name)).map((part) => part.slice(name.length))
 }
 
 /** The `Set-Cookie` of a session; an empty value removes it. */

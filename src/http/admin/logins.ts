@@ -8,7 +8,7 @@ import { CONNECT_CLIENT } from '../../domain/value/scope'
 import { HOUR, MINUTE } from '../../domain/value/time'
 import type { Host } from '../../host/host'
 import { adminAnswer, adminJson } from './answers'
-import { cookieHeader, describeSession, hasHalves, sessionOf } from './halves'
+import { cookieHeader, describeSession, sessionOf } from './halves'
 import { readLogin, requireText } from './input'
 import type { AdminParts, Visit } from './parts'
 
@@ -81,7 +81,7 @@ export function createLogins({ sessions, clock: machine }: AdminParts) {
     return await host.authority.proofs.spend(token.accessToken, async (owner) => {
       const client = await host.database.read((tx) => findClientOf(tx, owner, host.clock.now()))
       if (client === undefined) throw wrongCode()
-      const current = hasHalves(call, visit.origin) ? await currentSession(visit) : undefined
+      const current = await findSession(visit)
       if (current?.client?.id === client.id && current.database === database) {
         return await confirm(visit, current)
       }
@@ -115,6 +115,15 @@ export function createLogins({ sessions, clock: machine }: AdminParts) {
 
   function currentSession({ call, origin }: Visit): Promise<LiveSession> {
     return sessionOf(sessions, call, origin)
+  }
+
+  async function findSession(visit: Visit): Promise<LiveSession | undefined> {
+    try {
+      return await currentSession(visit)
+    } catch (error) {
+      if (error instanceof SatchelError && error.code === 'SESSION_ENDED') return undefined
+      throw error
+    }
   }
 
   async function describe({ http }: Visit, session: LiveSession) {

@@ -90,7 +90,7 @@ describe('a session', () => {
     const { sessions, begin } = setup()
     const [{ session, cookie, key }, other] = [await begin(), await begin()]
     const { scopes } = session
-    expect(await sessions.use(cookie, key)).toMatchObject({ id: session.id, scopes })
+    expect(await sessions.use([cookie], key)).toMatchObject({ id: session.id, scopes })
     for (const [sealed, half] of [
       [cookie, other.key],
       [other.cookie, key],
@@ -98,7 +98,7 @@ describe('a session', () => {
       ['', key],
       [`${cookie}x`, key],
     ] as const) {
-      expect(await codeOf(() => sessions.use(sealed, half))).toBe('SESSION_ENDED')
+      expect(await codeOf(() => sessions.use([sealed], half))).toBe('SESSION_ENDED')
     }
   })
 
@@ -106,7 +106,7 @@ describe('a session', () => {
     const [one, other] = [setup(), setup()]
     const { cookie, key } = await one.begin()
     await other.begin()
-    expect(await codeOf(() => other.sessions.use(cookie, key))).toBe('SESSION_ENDED')
+    expect(await codeOf(() => other.sessions.use([cookie], key))).toBe('SESSION_ENDED')
   })
 
   test('ends after thirty minutes without use', async () => {
@@ -114,20 +114,20 @@ describe('a session', () => {
     const { cookie, key } = await begin()
     for (const wait of [0, 29, 29, 29]) {
       clock.advance(wait * MINUTE)
-      await sessions.use(cookie, key)
+      await sessions.use([cookie], key)
     }
     clock.advance(30 * MINUTE)
     expect(sessions.list()).toEqual([])
-    expect(await codeOf(() => sessions.use(cookie, key))).toBe('SESSION_ENDED')
+    expect(await codeOf(() => sessions.use([cookie], key))).toBe('SESSION_ENDED')
     clock.advance(-30 * MINUTE)
-    expect(await codeOf(() => sessions.use(cookie, key))).toBe('SESSION_ENDED')
+    expect(await codeOf(() => sessions.use([cookie], key))).toBe('SESSION_ENDED')
   })
 
   test('ends after twelve hours however often it is used, or earlier', async () => {
     const { sessions, begin, clock } = setup()
     const opened = [await begin(OWNER, 24 * HOUR), await begin(OWNER, HOUR)]
     const use = async () => {
-      const uses = opened.map(({ cookie, key }) => sessions.use(cookie, key))
+      const uses = opened.map(({ cookie, key }) => sessions.use([cookie], key))
       return (await Promise.allSettled(uses)).map(({ status }) => status === 'fulfilled')
     }
     for (let passed = 0; passed < 12 * 60; passed += 20) {
@@ -142,8 +142,8 @@ describe('a session', () => {
     const [one, other] = [await begin(), await begin()]
     expect(sessions.end(one.session.id)).toBe(1)
     expect(sessions.end(one.session.id)).toBe(0)
-    expect(await codeOf(() => sessions.use(one.cookie, one.key))).toBe('SESSION_ENDED')
-    expect(await sessions.use(other.cookie, other.key)).toMatchObject({ id: other.session.id })
+    expect(await codeOf(() => sessions.use([one.cookie], one.key))).toBe('SESSION_ENDED')
+    expect(await sessions.use([other.cookie], other.key)).toMatchObject({ id: other.session.id })
     expect(sessions.end(null)).toBe(1)
     expect(sessions.list()).toEqual([])
   })
@@ -152,7 +152,7 @@ describe('a session', () => {
     const { sessions, begin, clock } = setup()
     const { session, cookie, key } = await begin()
     const mayShow = async () => {
-      const { at, confirmedUntil } = await sessions.use(cookie, key)
+      const { at, confirmedUntil } = await sessions.use([cookie], key)
       return at < confirmedUntil
     }
     clock.advance(10 * MINUTE - 1)
@@ -174,11 +174,11 @@ describe('a session', () => {
     }
     clock.advance(1)
     const [first, second] = opened
-    await sessions.use(first!.cookie, first!.key)
+    await sessions.use([first!.cookie], first!.key)
     await begin()
     expect(sessions.list().length).toBe(100)
-    expect(await codeOf(() => sessions.use(second!.cookie, second!.key))).toBe('SESSION_ENDED')
-    await sessions.use(first!.cookie, first!.key)
+    expect(await codeOf(() => sessions.use([second!.cookie], second!.key))).toBe('SESSION_ENDED')
+    await sessions.use([first!.cookie], first!.key)
   })
 })
 
@@ -188,16 +188,16 @@ describe('the session of a client', () => {
     const { session, cookie, key } = await begin(CLIENT)
     expect(session.scopes).toEqual(['MANAGE_DB', 'GLOBAL_READ'])
     clients.set('main c1', ['GLOBAL_READ'])
-    expect((await sessions.use(cookie, key)).scopes).toEqual(['GLOBAL_READ'])
+    expect((await sessions.use([cookie], key)).scopes).toEqual(['GLOBAL_READ'])
   })
 
   test('ends with the client, and does not come back with it', async () => {
     const { sessions, begin, clients } = setup()
     const { cookie, key } = await begin(CLIENT)
     clients.clear()
-    expect(await codeOf(() => sessions.use(cookie, key))).toBe('SESSION_ENDED')
+    expect(await codeOf(() => sessions.use([cookie], key))).toBe('SESSION_ENDED')
     clients.set('main c1', ['MANAGE_DB'])
-    expect(await codeOf(() => sessions.use(cookie, key))).toBe('SESSION_ENDED')
+    expect(await codeOf(() => sessions.use([cookie], key))).toBe('SESSION_ENDED')
   })
 
   test('does not begin for a client that is gone', async () => {

@@ -59,7 +59,7 @@ describe('a download', () => {
       await ticketFor(browser),
       await ticketFor(browser),
     ]
-    expect(await refusal(await download(other, one))).toEqual([404, 'UNKNOWN_ROUTE'])
+    expect(await refusal(await download(other, one))).toEqual([401, 'SESSION_ENDED'])
     expect(await refusal(await download(browser, two, ''))).toEqual([401, 'SESSION_ENDED'])
     await server.commands.run('session.revoke', {})
     expect(await refusal(await download(browser, three))).toEqual([401, 'SESSION_ENDED'])

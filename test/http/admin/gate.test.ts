@@ -103,8 +103,8 @@ describe('without a login', () => {
     ['POST', '/api/none', 401],
     ['POST', '/upload/import', 401],
     ['POST', '/ticket', 401],
-    ['GET', '/file/none', 401],
-    ['GET', '/mail/none', 401],
+    ['GET', '/file/none', 404],
+    ['GET', '/mail/none', 404],
   ] as const
 
   test('no address gives anything', async () => {
@@ -144,6 +144,14 @@ describe('without a login', () => {
     expect(await status(one.cookie, '')).toEqual(ended)
     expect(await status(one.cookie?.replace(/\.[^.]*$/, '.'), one.key)).toEqual(ended)
     expect((await one.send('GET', '/session')).status).toBe(200)
+  })
+
+  test('a cookie that another program has set keeps nobody out', async () => {
+    const browser = await shared().logIn()
+    const [name] = browser.cookie!.split('=')
+    const other = await shared().logIn()
+    const cookie = `${name}=x; a=b; ${other.cookie}; ${browser.cookie}`
+    expect((await browser.send('GET', '/session', { headers: { cookie } })).status).toBe(200)
   })
 
   test('a refusal invites nobody to send a token', async () => {

@@ -144,6 +144,26 @@ describe('a login by mail', () => {
     expect((await redeem(server.browser(), ANN, otp)).status).toBe(403)
   })
 
+  test('confirms the login of the same client, and begins one beside that of another', async () => {
+    await using server = await setup()
+    const browser = await logIn(server)
+    const { key } = browser
+    server.clock.advance(10 * MINUTE)
+    const secret = { database: 'main', scopes: ['ACCESS_DB'] }
+    expect(await browser.run('client.create', secret)).toMatchObject([
+      { error: { code: 'CONFIRMATION_NEEDED' } },
+    ])
+    await logIn(server, browser)
+    expect(browser.key).toBe(key)
+    expect(await browser.result('client.create', secret)).toMatchObject({})
+    const operator = await server.logIn()
+    await logIn(server, operator)
+    expect(await server.commands.run('session.list', {})).toHaveLength(3)
+    await server.commands.run('session.revoke', {})
+    await logIn(server, browser)
+    expect(browser.key).not.toBe(key)
+  })
+
   test('takes a code for ten minutes', async () => {
     await using server = await setup()
     const browser = server.browser()
