@@ -16,10 +16,13 @@ import { type Cli, Ending, Interruption } from './command'
 import { addDatabaseCommands, addOriginCommands } from './db'
 import { note, writeError } from './output'
 import { addJobCommands } from './job'
+import { addDeviceCommands } from './device'
 import { addDoctorCommand } from './doctor'
 import { addKeyCommands } from './key'
 import { addExportCommand, addImportCommand } from './transfer'
+import { addLogCommands } from './log'
 import { addMailCommands, addTemplateCommands } from './mail'
+import { addObjectCommands } from './object'
 import { addPolicyCommands } from './policy'
 import { addProviderCommands } from './provider'
 import { addRestoreCommand } from './restore'
@@ -53,7 +56,10 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   verify: addVerifyCommand,
   admin: addAdminCommands,
   audit: addAuditCommand,
+  log: addLogCommands,
+  object: addObjectCommands,
   blob: addBlobCommands,
+  device: addDeviceCommands,
   origin: addOriginCommands,
   user: addUserCommands,
   policy: addPolicyCommands,
