@@ -14,14 +14,16 @@ export interface LaterErasures {
 
 /** The users that the backups of a target which were made after this one name as deleted. */
 export async function readLaterErasures(target: Target, backup: string): Promise<LaterErasures> {
-  const usersById = new Map<string, ErasedUser[]>()
+  const found = new Map<string, ErasedUser & { readonly database: string }>()
   const unread: string[] = []
   const names = await target.list()
   for (const later of names.slice(names.indexOf(backup) + 1)) {
     try {
       const { manifest } = await readManifestOf(target, later)
-      for await (const [id, user] of erasuresIn(target, later, manifest)) {
-        usersById.getOrInsertComputed(id, () => []).push(user)
+      for await (const erasure of erasuresIn(target, later, manifest)) {
+        // Each later backup names them again.
+        const { database, number, created } = erasure
+        found.set(`${database} ${number} ${created}`, erasure)
       }
     } catch (error) {
       // It is damaged, or sealed with another key: that stops no restore of this one.
@@ -29,6 +31,7 @@ export async function readLaterErasures(target: Target, backup: string): Promise
       unread.push(later)
     }
   }
+  const usersById = Map.groupBy(found.values(), ({ database }) => database)
   return { usersById, unread }
 }
 
@@ -37,13 +40,13 @@ async function* erasuresIn(
   target: Target,
   backup: string,
   { databases, files }: Manifest,
-): AsyncGenerator<readonly [id: string, user: ErasedUser]> {
+): AsyncGenerator<ErasedUser & { readonly database: string }> {
   for (const { name, facts } of databases) {
     const path = `${folderOf(name)}/${ERASED_LIST}`
     const file = files.find((known) => known.path === path)
     if (file === undefined) continue
     for await (const user of linesOf<ErasedUser>(readWhole(target, backup, file))) {
-      yield [facts.id, user]
+      yield { ...user, database: facts.id }
     }
   }
 }

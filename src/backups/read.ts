@@ -21,7 +21,8 @@ export async function* sendDatabase(
 ): AsyncGenerator<Uint8Array> {
   yield writeHead({ kind: 'database', name, facts, key })
   for (let at = 0; at < erased.length; at += BATCH) {
-    yield writeHead({ kind: 'erased', users: erased.slice(at, at + BATCH) })
+    const users = erased.slice(at, at + BATCH).map(({ number, created }) => ({ number, created }))
+    yield writeHead({ kind: 'erased', users })
   }
   for (const path of ['database.sqlite', 'secret.key']) {
     const whole = `${folderOf(name)}/${path}`
