@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import type { BrowserContext, Page } from 'playwright-core'
 import { systemClock } from '../../src/clock'
 import { openSession } from '../../src/control/session'
+import { fakeDesktop } from '../cli/desktop'
+import { runSatchel } from '../cli/setup'
 import { setupServerAt } from '../setup'
 import { useChromium } from './chromium'
 
@@ -145,6 +148,23 @@ describe('a page on another port of this machine', () => {
     const answer = await fetch(`${server.url}/admin/operations`, { headers: { cookie: stolen } })
     expect(answer.status).toBe(401)
   })
+})
+
+test('satchel admin --open leads the browser to the page, which is logged in', async () => {
+  await using server = await setup()
+  await using device = await browser.openDevice()
+  using desktop = fakeDesktop()
+  const running = runSatchel(['admin', '--open', '--data', server.folder])
+  const [path] = await desktop.opened()
+  const answered = device.page.waitForResponse(
+    (answer) => answer.url().endsWith('/admin/operations') && answer.ok(),
+  )
+  await device.page.goto(`file://${path}`)
+  await answered
+  expect(await running).toMatchObject({ exitCode: 0 })
+  expect(device.page.url()).toStartWith(`${server.url}/admin#/`)
+  await device.page.getByRole('heading', { name: 'Live' }).waitFor()
+  expect(existsSync(path)).toBe(false)
 })
 
 describe('the code of a link', () => {
