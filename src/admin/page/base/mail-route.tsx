@@ -1,18 +1,22 @@
 import { useState } from 'preact/hooks'
+import { Fact, Facts } from '../parts/facts'
 import { Failure } from '../parts/failure'
 import { useOperation } from '../server/operation'
 import { useTask } from '../server/task'
 import { isReadOnly, may } from '../server/session'
 import { database } from '../shell/route'
-import { Tree } from '../value/tree'
+
+interface Route {
+  readonly to: string
+  readonly from: string
+  /** False when the settings of the server decide. */
+  readonly isOwn: boolean
+}
 
 /** How mails are sent, and a mail to try it. */
 export function MailRoute() {
   const input = { database: database.value }
-  const { value, error } = useOperation<Readonly<Record<string, unknown>> | null>(
-    'mail.show',
-    input,
-  )
+  const { value, error } = useOperation<Route | null>('mail.show', input)
   const test = useTask<unknown>()
   const [to, setTo] = useState('')
   return (
@@ -25,7 +29,15 @@ export function MailRoute() {
           terminal.
         </p>
       )}
-      {value !== undefined && value !== null && <Tree entries={Object.entries(value)} />}
+      {value !== undefined && value !== null && (
+        <Facts>
+          <Fact name="To">{value.to}</Fact>
+          <Fact name="From">{value.from}</Fact>
+          <Fact name="Set for">
+            {value.isOwn ? 'this database' : 'all databases of the server'}
+          </Fact>
+        </Facts>
+      )}
       {may('mail.test') && !isReadOnly.value && (
         <form
           class="joined"

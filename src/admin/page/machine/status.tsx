@@ -74,7 +74,7 @@ export function Status({ onVersion }: { onVersion: (text: string) => void }) {
           <h2>Process</h2>
           <Facts>
             <Fact name="Address">{value.url}</Fact>
-            <Fact name="Running">
+            <Fact name="Started">
               <Ago at={value.since} />
             </Fact>
             <Fact name="Process">{value.pid}</Fact>
