@@ -11,6 +11,7 @@ import { database, hrefOf } from '../shell/route'
 import { tellError } from '../shell/toasts'
 import { sizeText } from '../value/typed'
 import type { BlobInfo } from './blob'
+import { Thumbnail } from './thumbnail'
 
 interface WholeBlob extends BlobInfo {
   readonly uploaders: readonly string[]
@@ -31,6 +32,7 @@ export function FilePanel({ blob: ref, onClose }: { blob: string; onClose: () =>
       <Failure error={error} />
       {blob !== undefined && (
         <>
+          <Thumbnail blob={blob} />
           <Facts>
             <Fact name="Type">
               <Text text={blob.type} />

@@ -72,23 +72,18 @@ export function Log() {
 
 /** Reads a line of the log, whatever it has. */
 function readLine(item: unknown, id: number): LogLine {
-  const {
-    level,
-    time,
-    timestamp,
-    '@timestamp': at,
-    logger,
-    message,
-    ...rest
-  } = item as Record<string, unknown>
-  const more = Object.keys(rest).length === 0 ? '' : ` ${JSON.stringify(rest)}`
-  const when = time ?? timestamp ?? at
+  const { kind, count, time, level, logger, message, ...rest } = item as Record<string, unknown>
+  if (kind === 'missed') {
+    const text = `${textOf(count)} lines were too many to show`
+    return { id, level: 'warning', time: '', logger: '', text }
+  }
+  const more = Object.entries(rest).map(([name, value]) => `${name}=${textOf(value)}`)
   return {
     id,
-    level: textOf(level ?? 'info').toLowerCase(),
-    time: typeof when === 'number' ? new Date(when).toISOString() : textOf(when),
+    level: textOf(level),
+    time: textOf(time).slice(11, 23),
     logger: textOf(logger),
-    text: `${textOf(message)}${more}`,
+    text: [textOf(message), ...more].join(' ').trim(),
   }
 }
 

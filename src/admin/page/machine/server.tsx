@@ -13,7 +13,7 @@ import { Status } from './status'
 const VIEWS = [
   ['state', 'State', 'status'],
   ['databases', 'Databases', 'db.list'],
-  ['settings', 'Settings', 'doctor'],
+  ['settings', 'Settings', 'server.show'],
   ['log', 'Log', 'log.follow'],
   ['audit', 'Audit', 'audit.list'],
   ['logins', 'Logins', 'session.list'],

@@ -1,36 +1,53 @@
-import { useRows } from '../data/use-rows'
 import { Failure } from '../parts/failure'
 import { Text } from '../parts/text'
-import { MEMBER_STATES, readMember } from '../sharing/rows'
+import { useOperation } from '../server/operation'
+import { MEMBER_STATES, type MemberState } from '../sharing/rows'
 import { database, hrefOf } from '../shell/route'
 
-/** The realms that a user is a member of, or invited to. */
+interface Membership {
+  readonly id: string
+  readonly isOwner: boolean
+  readonly realmId: string
+  readonly realmName: string | null
+  readonly state: MemberState
+  readonly roles: readonly string[]
+}
+
+/** The realms that a user owns, is a member of, or is invited to. */
 export function Memberships({ userId }: { userId: string }) {
-  const { rows, isLoading, error } = useRows({
-    database: database.value,
-    table: 'members',
-    newestFirst: true,
-    filter: new URLSearchParams({ userId }).toString(),
+  const { value, error } = useOperation<{ readonly members: readonly Membership[] }>(
+    'member.list',
+    { database: database.value, user: userId },
+  )
+  const realms = value?.members.filter(({ isOwner, realmId }, _, all) => {
+    // The row of an owner among the members says no more than the realm itself.
+    return isOwner || !all.some((each) => each.isOwner && each.realmId === realmId)
   })
   return (
     <section class="part">
       <h3>Memberships</h3>
       <Failure error={error} />
       <ul class="rows">
-        {rows.map(readMember).map(({ key, realmId, state, roles }) => (
-          <li key={key}>
-            <a class="clip" href={hrefOf('sharing', realmId)}>
-              <Text text={realmId} />
+        {realms?.map(({ id, isOwner, realmId, realmName, state, roles }) => (
+          <li key={id}>
+            <a class="list-main" href={hrefOf('sharing', realmId)}>
+              <span class="clip">
+                <Text text={realmName ?? realmId} />
+              </span>
             </a>
-            <span class={`badge ${MEMBER_STATES[state]}`}>{state}</span>
             {roles.map((role) => (
               <span key={role} class="chip">
                 <Text text={role} />
               </span>
             ))}
+            {isOwner ? (
+              <span class="badge">owner</span>
+            ) : (
+              <span class={`badge ${MEMBER_STATES[state]}`}>{state}</span>
+            )}
           </li>
         ))}
-        {rows.length === 0 && !isLoading && <li class="soft">None but the private realm.</li>}
+        {realms?.length === 0 && <li class="soft">None but the private realm.</li>}
       </ul>
     </section>
   )

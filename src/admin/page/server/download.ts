@@ -1,12 +1,18 @@
 import { openDownload } from '../parts/save-file'
 import { confirm } from './confirmation'
 import { CONFIRMATION_NEEDED, Refusal } from './refusal'
-import { BASE, post } from './request'
+import { BASE, post, request } from './request'
 
 /** Saves the output of an operation as a file with this name. Throws a `Refusal`. */
 export async function download(operation: string, input: object, name: string): Promise<void> {
   const ticket = await ticketFor(operation, input, name)
   openDownload(`${BASE}/file/${ticket}`, name)
+}
+
+/** The bytes of the output of an operation. Throws a `Refusal`. */
+export async function fetchFile(operation: string, input: object): Promise<ArrayBuffer> {
+  const ticket = await ticketFor(operation, input, 'file')
+  return await (await request(`file/${ticket}`)).arrayBuffer()
 }
 
 /** The address of the HTML of a mail, which is good once. */
