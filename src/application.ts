@@ -88,6 +88,14 @@ export function createApplication(
     uploads: createUploads(ledger),
     unsent: createUnsent({ ledger }),
     limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clockOf, isLimited),
+    async record({ operation, database, caller, address }, run) {
+      const [{ recordInDatabase }, { ofCaller, ofPerson }] = await Promise.all([
+        import('./control/record'),
+        import('./control/caller'),
+      ])
+      const of = typeof caller === 'string' ? ofPerson(caller, address) : ofCaller(caller, address)
+      return await recordInDatabase({ folder, operation, caller: of }, database, run)
+    },
     deletions: folder.deletions,
     creation: createCreation(folder, config, () => mode.isDevelopment()),
     live,

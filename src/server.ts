@@ -12,6 +12,7 @@ import type { Host } from './host/host'
 import type { Testing } from './host/test-mode'
 import type { AnswerTest } from './http/routes/testing'
 import type { ClientCredentials } from './domain/database/client'
+import { lineOfServer } from './domain/store/audit'
 import { SatchelError } from './domain/value/error'
 import { newSecret } from './domain/value/secret'
 import { createLive } from './sync/live'
@@ -121,7 +122,11 @@ export async function startServer(
   // A new database is made before the server listens: Bun collects garbage as soon as it does, which can wait
   // until the server is ready. An existing one is opened after that: it may be migrated for minutes, and a
   // port in use ends the start first.
-  const client = known.length === 0 ? await createDatabase(folder, FIRST_DATABASE) : undefined
+  const line = { ...lineOfServer('db.create', clock.now()), result: 'done' }
+  const client =
+    known.length === 0
+      ? await createDatabase(folder, FIRST_DATABASE, null, (tx) => tx.audit.put(line))
+      : undefined
   const names = client === undefined ? known : [FIRST_DATABASE]
   // The secret of the client is shown once, in the ready line. A start that fails after it removes the database.
   let hasStarted = false
@@ -190,6 +195,7 @@ export async function startServer(
     owned.defer(() => opened.stop(true))
     commands = opened
     folder.answersAt(opened.address, token)
+    if (client !== undefined) folder.audit.put(line)
     hasStarted = true
     if (config.backup !== null) {
       const { startBackupSchedule } = await import('./control/backup-schedule')

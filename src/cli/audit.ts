@@ -14,44 +14,128 @@ export function addAuditCommand(program: Command, cli: Cli): void {
     .option('--db <name>', 'one database only; otherwise all of them and the server itself')
     .option('--since <time>', 'from a date or time, UTC (default: the last 30 days)', time)
     .addHelpText('after', example('satchel audit', 'satchel audit --db main --since 2030-01-31'))
-    .action(async ({ db, since, ...options }) => {
-      const lines = await inSession(cli, options, (session) => listAll(session, db, since))
-      const data = lines
-        .toSorted((one, other) => one.at - other.at)
-        .map(({ at, ...line }) => ({ at: isoTime(at), ...line }))
-      const rows = data.map(({ at, database, operation, result, ...caller }) => [
-        `${at.slice(0, 10)} ${at.slice(11, 19)}`,
-        database ?? '',
-        operation,
-        result === 'done' || result === 'begun' ? result : (['red', result] as const),
-        actorOf(caller),
-        caller.address ?? '',
-      ])
-      const headings = ['time (UTC)', 'database', 'operation', 'result', 'by', 'address']
-      const text = table(headings, rows, cli.terminal.outputWidth)
-      await print(cli, options, { data }, data.length === 0 ? 'There are no operations' : text)
-    })
+    .action(({ db, since, ...options }) =>
+      inSession(cli, options, async (session) => {
+        const pages = pagesOf(linesByTime(session, db, since))
+        await (options.json ? printJson(cli, pages) : printTables(cli, pages))
+      }),
+    )
 }
 
-type Line = OutputOf<'audit.list'>['lines'][number]
+/** How many lines are printed at once, and about how many are read ahead: a year of them may not fit into memory. */
+const PRINTED = 1_000
+const READ_AHEAD = 20_000
 
-/** The lines of one database, or of all and the server, whose lines have no database. */
-async function listAll(session: Session, db: string | undefined, since: number | undefined) {
-  const named = db === undefined ? await session.run('db.list', {}) : [{ name: db }]
-  const names = named.map(({ name }) => name)
-  const lines: (Line & { readonly database: string | null })[] = []
-  for (const database of db === undefined ? [null, ...names] : names) {
-    let next: { readonly since: number | null; readonly after: number } | null = {
-      since: since ?? null,
-      after: 0,
-    }
-    while (next !== null) {
-      const page: OutputOf<'audit.list'> = await session.run('audit.list', { database, ...next })
-      for (const line of page.lines) lines.push({ database, ...line })
-      next = page.next
-    }
+/** A line, with null for one of the server itself. */
+type Line = OutputOf<'audit.list'>['lines'][number] & { readonly database: string | null }
+
+/** The lines of one database, or of all and the server, in the order of their times. */
+async function* linesByTime(
+  session: Session,
+  db: string | undefined,
+  since: number | undefined,
+): AsyncGenerator<Line> {
+  const names = db === undefined ? (await session.run('db.list', {})).map(({ name }) => name) : [db]
+  const databases = db === undefined ? [null, ...names] : names
+  const limit = Math.ceil(READ_AHEAD / databases.length)
+  const sources: Source[] = []
+  for (const [order, database] of databases.entries()) {
+    const lines = linesOf(session, database, since, limit)
+    await advance(sources, { order, lines, first: undefined })
   }
-  return lines
+  for (let source = sources.shift(); source?.first !== undefined; source = sources.shift()) {
+    yield source.first
+    await advance(sources, source)
+  }
+}
+
+/** Lines that wait for their turn, with the first of them; of equal times the lower order is earlier. */
+interface Source {
+  readonly order: number
+  readonly lines: AsyncGenerator<Line>
+  readonly first: Line | undefined
+}
+
+/** Puts a source with its next line among the others, unless it has ended. */
+async function advance(sources: Source[], source: Source): Promise<void> {
+  const next = await source.lines.next()
+  if (next.done) return
+  const first = next.value
+  const isLater = ({ order, first: other }: Source) =>
+    other !== undefined && (other.at - first.at || order - source.order) > 0
+  const place = sources.findIndex(isLater)
+  sources.splice(place < 0 ? sources.length : place, 0, { ...source, first })
+}
+
+/** The lines of a database, or of the server. */
+async function* linesOf(
+  session: Session,
+  database: string | null,
+  since: number | undefined,
+  limit: number,
+): AsyncGenerator<Line> {
+  let next: Place | null = { since: since ?? null, after: 0 }
+  while (next !== null) {
+    const page: OutputOf<'audit.list'> = await session.run('audit.list', {
+      database,
+      limit,
+      ...next,
+    })
+    for (const line of page.lines) yield { database, ...line }
+    next = page.next
+  }
+}
+
+interface Place {
+  readonly since: number | null
+  readonly after: number
+}
+
+/** Lists of lines; an empty one when there are none at all. */
+async function* pagesOf(lines: AsyncIterable<Line>): AsyncGenerator<readonly Line[]> {
+  let page: Line[] = []
+  let isFirst = true
+  for await (const line of lines) {
+    page.push(line)
+    if (page.length < PRINTED) continue
+    yield page
+    page = []
+    isFirst = false
+  }
+  if (isFirst || page.length > 0) yield page
+}
+
+/** One JSON object in all. */
+async function printJson({ terminal }: Cli, pages: AsyncIterable<readonly Line[]>): Promise<void> {
+  let start = '{"data":['
+  for await (const lines of pages) {
+    const shown = lines.map(({ at, ...line }) => JSON.stringify({ at: isoTime(at), ...line }))
+    await terminal.write(start + shown.join(','))
+    start = ','
+  }
+  await terminal.write(']}\n')
+}
+
+/** A table for each page. */
+async function printTables(cli: Cli, pages: AsyncIterable<readonly Line[]>): Promise<void> {
+  const width = cli.terminal.outputWidth
+  for await (const lines of pages) {
+    const text = lines.length === 0 ? 'There are no operations' : tableOf(lines, width)
+    await print(cli, {}, {}, text)
+  }
+}
+
+function tableOf(lines: readonly Line[], width: number | undefined): string {
+  const rows = lines.map(({ at, database, operation, result, ...caller }) => [
+    isoTime(at).slice(0, 19).replace('T', ' '),
+    database ?? '',
+    operation,
+    result === 'done' || result === 'begun' ? result : (['red', result] as const),
+    actorOf(caller),
+    caller.address ?? '',
+  ])
+  const headings = ['time (UTC)', 'database', 'operation', 'result', 'by', 'address']
+  return table(headings, rows, width)
 }
 
 /** `user alice by client q2v…`, `uid 1000`. */

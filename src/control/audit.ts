@@ -10,19 +10,26 @@ const SINCE_MS = 30 * DAY
 export const auditOperations = {
   /**
    * Lines about operations, the oldest first: those of a database, or of the server itself. `since` in ms; `after` is
-   * the place of the last line that the caller knows. `next` is the place to go on from, null at the end.
+   * the place of the last line that the caller knows. `next` is the place to go on from, null at the end. An answer has
+   * at most `limit` lines, and never more than 1,000.
    */
   'audit.list': onFolder(
     {
       scopes: 'operator',
       effect: 'read',
       summary: 'List the operations that changed something or showed a secret',
-      input: { database: optional(text), since: optional(whole), after: optional(whole) },
+      input: {
+        database: optional(text),
+        since: optional(whole),
+        after: optional(whole),
+        limit: optional(whole),
+      },
     },
-    async ({ hosts, audit, clock }, { database, since, after }) => {
+    async ({ hosts, audit, clock }, { database, since, after, limit }) => {
+      const most = Math.min(PAGE, Math.max(1, limit ?? PAGE))
       const place = { at: since ?? clock.now() - SINCE_MS, seq: after ?? 0 }
       const lines = await listFrom(database)
-      const last = lines.length === PAGE ? lines.at(-1) : undefined
+      const last = lines.length === most ? lines.at(-1) : undefined
       return {
         lines: lines.map(
           ({ at, operation, result, door, uid, client, user, address, session }) => ({
@@ -41,9 +48,9 @@ export const auditOperations = {
       }
 
       async function listFrom(name: string | null) {
-        if (name === null) return audit.list(place, PAGE)
+        if (name === null) return audit.list(place, most)
         using held = await hosts.hold(name)
-        return await held.host.database.read((tx) => tx.audit.list(place, PAGE))
+        return await held.host.database.read((tx) => tx.audit.list(place, most))
       }
     },
   ),

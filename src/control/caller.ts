@@ -1,5 +1,6 @@
 import process from 'node:process'
-import { type Actor, SERVER } from '../domain/access/actor'
+import { type Actor, ANONYMOUS, SERVER } from '../domain/access/actor'
+import { foldEmail } from '../domain/value/email'
 import type { AuditLine } from '../domain/store/audit'
 
 /** The caller of an operation, for its rights and for the line about it. */
@@ -20,6 +21,16 @@ export interface Caller {
 /** A command of this user of the operating system: its right is the data folder. */
 export function operator(uid: number | null): Caller {
   return { actor: SERVER, isOperator: true, door: 'command', uid, address: null, session: null }
+}
+
+/** A person without a token, who has proved this e-mail address. */
+export function ofPerson(email: string, address: string): Caller {
+  return ofCaller({ ...ANONYMOUS, subject: foldEmail(email) }, address)
+}
+
+/** A caller over HTTP. */
+export function ofCaller(actor: Actor, address: string): Caller {
+  return { actor, isOperator: false, door: 'rest', uid: null, address, session: null }
 }
 
 /** The user of the operating system that runs this process. */

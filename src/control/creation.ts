@@ -7,7 +7,9 @@ import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import { sendServerMail } from '../mail/mailer'
 import type { Message } from '../mail/message'
+import { ofPerson } from './caller'
 import { createDatabase } from './databases'
+import { recordInServer } from './record'
 
 /**
  * Lets people who prove an address create databases at the address of the server, as
@@ -33,7 +35,7 @@ export function createCreation(
     }),
 
     /** Throws `NO_PUBLIC_ADDRESS` and `DB_LIMIT_REACHED`. */
-    async create(email: string) {
+    async create(email: string, address: string) {
       const name = newDatabaseName()
       const url = folder.addressOf(name)
       if (url === null) {
@@ -48,7 +50,11 @@ export function createCreation(
           `This server has ${config.maxDatabases} databases, and its limit is maxDatabases: delete one, or ask its administrator to raise the limit`,
         )
       }
-      return { url, ...(await createDatabase(folder, name, email)) }
+      const caller = ofPerson(email, address)
+      const client = await recordInServer({ folder, operation: 'db.create', caller }, (record) =>
+        createDatabase(folder, name, email, record),
+      )
+      return { url, ...client }
     },
   }
 }

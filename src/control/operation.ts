@@ -137,7 +137,7 @@ export interface OperationContext extends Streams {
   readonly write: Write
   /** Records a change in the unit that makes it, where that is not by `write`. */
   readonly record: (tx: WriteTx) => void
-  /** Records, in a unit of its own, work that takes many units, or none. */
+  /** Records, in a unit of its own, work that takes many units, or none; its line has the result at the end. */
   readonly note: () => Promise<void>
 }
 

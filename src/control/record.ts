@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import type { AuditLine } from '../domain/store/audit'
+import { type AuditLine, lineOfServer } from '../domain/store/audit'
 import type { WriteTx } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
@@ -10,8 +9,8 @@ import type { Caller } from './caller'
 export type Recorder = (tx: WriteTx, result?: 'done' | 'begun') => void
 
 /** A change that is under way. */
-interface Change {
-  readonly folder: DataFolder
+export interface Change {
+  readonly folder: Pick<DataFolder, 'audit' | 'clock' | 'hosts'>
   readonly operation: string
   readonly caller: Caller
 }
@@ -26,15 +25,19 @@ export async function recordInDatabase<Output>(
   run: (record: Recorder) => Promise<Output>,
 ): Promise<Output> {
   const line = lineOf(change)
-  let isRecorded = false
+  // Also known when the unit runs again, or fails: the operation has tried.
+  let recorded: string | undefined
   try {
-    return await run((tx, result = 'done') => {
+    const output = await run((tx, result = 'done') => {
       tx.audit.put({ ...line, result })
-      // Also true when the unit runs again, or fails: the operation has tried.
-      isRecorded = true
+      recorded = result
     })
+    if (recorded === 'begun') await recordEnd(change, database, { ...line, result: 'done' })
+    return output
   } catch (error) {
-    if (isRecorded) await recordFailure(change, database, { ...line, result: codeOf(error) })
+    if (recorded !== undefined) {
+      await recordEnd(change, database, { ...line, result: codeOf(error) })
+    }
     throw error
   }
 }
@@ -78,11 +81,11 @@ function lineOf({ folder, operation, caller }: Change): Omit<AuditLine, 'result'
   const { actor, door, uid, address, session } = caller
   const client = actor.credential?.facts.clientId ?? null
   const user = actor.subject === client ? null : actor.subject
-  const id = randomBytes(12).toString('base64url')
-  return { id, at: folder.clock.now(), operation, door, uid, client, user, address, session }
+  const line = lineOfServer(operation, folder.clock.now())
+  return { ...line, door, uid, client, user, address, session }
 }
 
-async function recordFailure(change: Change, name: string, line: AuditLine): Promise<void> {
+async function recordEnd(change: Change, name: string, line: AuditLine): Promise<void> {
   try {
     using held = await change.folder.hosts.hold(name)
     await held.host.database.write((tx) => tx.audit.put(line))

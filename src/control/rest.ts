@@ -4,6 +4,7 @@ import type { Actor } from '../domain/access/actor'
 import { type Refuse, type Schema, schemaOf } from './fields'
 import type { AnyOperation, Named, Effect, Method, Rest } from './operation'
 import { findOperation, operationNames } from './operations'
+import { ofCaller } from './caller'
 import { perform } from './perform'
 
 /** An operation with an address of its own, for the rooms that serve and describe it. */
@@ -75,15 +76,7 @@ function toRest(
         givenBy(method, rest, request),
         rest.body === undefined ? refuse : refuseBody,
       )
-      const caller = {
-        actor,
-        isOperator: false,
-        door: 'rest',
-        uid: null,
-        address,
-        session: null,
-      } as const
-      const output = await perform(folder, operation, values, {}, caller)
+      const output = await perform(folder, operation, values, {}, ofCaller(actor, address))
       return rest.show === undefined ? output : rest.show(output)
     },
   }

@@ -137,7 +137,7 @@ export async function takeDataFolder(
     disconnected: () => undefined,
     removed: (name) => void mailboxes.delete(name),
   })
-  const deletions = stack.use(createDeletions(all.at('upkeep'), clock))
+  const deletions = stack.use(createDeletions(all.at('upkeep'), clock, engine.serverAudit))
   const backups = createBackups(config.memory)
   const owned = stack.move()
   return {

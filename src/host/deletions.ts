@@ -1,5 +1,6 @@
 import type { Clock } from '../clock'
 import { findDeletion, markForDeletion, unmarkForDeletion } from '../domain/database/deletion'
+import { lineOfServer, type ServerAudit } from '../domain/store/audit'
 import type { Write } from '../domain/store/store'
 import { HOUR } from '../domain/value/time'
 import { serverLog } from '../log/log'
@@ -16,8 +17,8 @@ export interface Deletions extends Disposable {
   sweep(): Promise<void>
 }
 
-/** Looks once an hour. A server opens every database at its start, so that all marks are known. */
-export function createDeletions(hosts: Hosts, clock: Clock): Deletions {
+/** Looks once an hour; `audit` gets a line about each removal. A server opens every database at its start, so that all marks are known. */
+export function createDeletions(hosts: Hosts, clock: Clock, audit: ServerAudit): Deletions {
   const dueByName = new Map<string, number>()
   /** Resolves when the marks of all opened databases are known. */
   let known: Promise<unknown> = Promise.resolve()
@@ -49,7 +50,10 @@ export function createDeletions(hosts: Hosts, clock: Clock): Deletions {
         const stored = await database.read(findDeletion)
         note(name, stored)
         if (stored === undefined || stored > clock.now()) continue
+        const line = lineOfServer('db.delete', clock.now())
+        audit.put({ ...line, result: 'begun' })
         await hosts.remove(name)
+        audit.put({ ...line, result: 'done' })
         serverLog.info('A database was removed 30 days after it was deleted', { database: name })
       } catch (error) {
         report(name, error)

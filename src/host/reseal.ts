@@ -4,12 +4,11 @@ import { seal, unseal } from '../auth/key/seal'
 import { readKeyFile, removeKeyFile } from '../auth/key/secret-key'
 import { sealedProviders } from '../auth/provider/providers'
 import type { Clock } from '../clock'
-import type { AuditLine } from '../domain/store/audit'
+import { type AuditLine, lineOfServer } from '../domain/store/audit'
 import type { Database, ReadTx } from '../domain/store/store'
 import type { SealedText } from '../domain/store/vault'
 import { sealedWebhook } from '../domain/user/webhook'
 import { SatchelError } from '../domain/value/error'
-import { randomToken } from '../domain/value/id'
 import { sealedMails } from '../mail/mailer'
 import { openFolderEngine } from './folder-engine'
 
@@ -43,7 +42,7 @@ export async function resealFolder(
     clockOf: () => clock,
   })
   const { store, serverAudit } = engine
-  const line = lineOf(clock.now(), uid)
+  const line = { ...lineOfServer('key.reseal', clock.now()), door: 'command', uid } as const
   const names = await store.list()
   const keysOf = (name: string) => {
     const path = keyPath(folder, name)
@@ -115,9 +114,4 @@ function openWith(keys: readonly Uint8Array[], { sealed, label }: SealedText): s
 
 function keyPath(folder: string, database: string): string {
   return join(folder, 'databases', database, 'secret.key')
-}
-
-function lineOf(at: number, uid: number | null): Omit<AuditLine, 'result'> {
-  const nobody = { client: null, user: null, session: null, address: null }
-  return { id: randomToken(12), at, operation: 'key.reseal', door: 'command', uid, ...nobody }
 }

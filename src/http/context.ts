@@ -3,6 +3,7 @@ import type { BlobLimits } from '../domain/blob/limits'
 import type { PartLimits } from '../domain/transfer/entry'
 import type { WriteLimits } from '../domain/object/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
+import type { WriteTx } from '../domain/store/store'
 import type { RefusedRows } from '../domain/sync/refused'
 import type { SatchelError } from '../domain/value/error'
 import type { TableOperation } from '../openapi/table'
@@ -92,6 +93,8 @@ export interface HttpContext {
   readonly answerAdmin?: ((call: Call) => Promise<Response>) | undefined
   /** How much each part of an imported file may hold. */
   readonly importLimits: PartLimits
+  /** Keeps a line about a change that is no operation of the table, with the name of the operation that it is like. */
+  readonly record: RecordChange
   /** Databases that are marked for deletion. */
   readonly deletions: Deletions
   /** Logins and new databases at the address of the server. */
@@ -117,13 +120,29 @@ export interface HttpContext {
   failure(requestId: string, error: unknown): void
 }
 
+/**
+ * `run` gets the function that keeps the line, to be called in the unit of the change; `begun` for work in many units,
+ * whose line has its result at the end.
+ */
+export type RecordChange = <T>(
+  change: {
+    readonly operation: string
+    readonly database: string
+    /** The caller, or the e-mail address of one without a token. */
+    readonly caller: Actor | string
+    /** The IP address. */
+    readonly address: string
+  },
+  run: (record: (tx: WriteTx, result?: 'begun' | 'done') => void) => Promise<T>,
+) => Promise<T>
+
 /** The creation of databases by people (protocol.md §9.3 `create`). */
 export interface Creation {
   readonly service: Service
   /**
-   * Creates a database for the owner of this address. Throws `DB_LIMIT_REACHED` and `NO_PUBLIC_ADDRESS`.
+   * Creates a database for the owner of this e-mail address, who calls from this IP address. Throws `DB_LIMIT_REACHED` and `NO_PUBLIC_ADDRESS`.
    */
-  create(email: string): Promise<ClientCredentials & { readonly url: string }>
+  create(email: string, address: string): Promise<ClientCredentials & { readonly url: string }>
 }
 
 export interface BlobContext {

@@ -10,6 +10,7 @@ import { SatchelError } from '../../src/domain/value/error'
 import { AUDIT_KEPT_MS } from '../../src/domain/store/audit'
 import { codeOf } from '../auth/setup'
 import { auditLine } from '../contract/audit'
+import { until } from '../timing'
 import { setupDataFolder } from './setup'
 
 /** Every change of a database, in an order in which each can be made, with its upload. */
@@ -78,13 +79,26 @@ test('each change of a database has one line in that database', async () => {
     else expect(await codeOf(work)).toBe(failure)
     const [line, ...others] = (await linesOf(folder)).slice(before.length)
     expect([name, line?.operation, others]).toEqual([name, name, []])
-    const result = failure ?? (MANY_UNITS.includes(name) ? 'begun' : 'done')
-    expect([name, line?.result]).toEqual([name, result])
+    expect([name, line?.result]).toEqual([name, failure ?? 'done'])
   }
 })
 
-/** Their work takes many units, or none. */
-const MANY_UNITS = ['table.clear', 'realm.clear', 'verify', 'token.issue', 'blob.gc', 'import']
+test('a line about work in many units says that it has begun, until it has ended or failed', async () => {
+  await using folder = await setupDataFolder()
+  await run(folder, 'db.create', { name: 'main' })
+  const lastLine = async () => (await linesOf(folder)).at(-1)
+  const upload = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      await until(async () => (await lastLine())?.operation === 'import')
+      expect(await lastLine()).toMatchObject({ result: 'begun' })
+      controller.enqueue(Buffer.from('no import'))
+      controller.close()
+    },
+  })
+  const work = () => run(folder, 'import', { database: 'main' }, { upload })
+  expect(await codeOf(work)).toBe('INVALID_REQUEST')
+  expect(await lastLine()).toMatchObject({ operation: 'import', result: 'INVALID_REQUEST' })
+})
 
 test('each change of the server has a line in its file, with its result', async () => {
   await using folder = await setupDataFolder()

@@ -174,7 +174,7 @@ describe('See as', () => {
     const page = await server.run('object.listAs', input)
     expect(page).toMatchObject({ state: 'unknown', objects: [{ key: 'a' }] })
     await server.run('object.listAs', { ...input, cursor: page.cursor })
-    expect(await server.audited()).toEqual([...before, 'object.listAs begun'])
+    expect(await server.audited()).toEqual([...before, 'object.listAs done'])
   })
 
   test('shows nothing to a deactivated user', async () => {

@@ -35,4 +35,8 @@ test('a database is removed 30 days after it was marked, and not when the mark w
   clock.advance(MINUTE)
   await data?.deletions.sweep()
   expect(await data?.hosts.list()).toEqual(['kept', 'restored'])
+  const lines = data?.audit.list({ at: 0, seq: 0 }, 10)
+  expect(lines).toMatchObject([
+    { operation: 'db.delete', result: 'done', door: 'job', at: clock.now() },
+  ])
 })

@@ -1,3 +1,4 @@
+import { randomToken } from '../value/id'
 import { DAY } from '../value/time'
 
 /** A line about an operation that changed something or showed a secret; no value of it is kept. */
@@ -8,7 +9,7 @@ export interface AuditLine {
   readonly at: number
   /** Its name in the table of operations. */
   readonly operation: string
-  /** `begun` for work that takes many units, or goes on as a job; else `done`, or the code of an error. */
+  /** `begun` for work in many units that goes on, or was interrupted; else `done`, or the code of an error. */
   readonly result: string
   /** The way that it was asked for. */
   readonly door: 'command' | 'rest' | 'page' | 'job'
@@ -22,6 +23,12 @@ export interface AuditLine {
   readonly address: string | null
   /** The login to the page for administrators. */
   readonly session: string | null
+}
+
+/** A line about something that the server does by itself. */
+export function lineOfServer(operation: string, at: number): Omit<AuditLine, 'result'> {
+  const nobody = { uid: null, client: null, user: null, address: null, session: null }
+  return { id: randomToken(12), at, operation, door: 'job', ...nobody }
 }
 
 /** A place among lines, which are ordered by time. */

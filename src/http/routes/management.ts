@@ -20,8 +20,18 @@ export function managementRoutes(http: HttpContext): AnyElysia {
           const client = await host.authority.proofs.spend(token, (email) =>
             http.bodies.json(call, source, (given) => {
               const requirePending = requireFields(given)['requireUnverified'] === true
-              return host.database.write((tx) =>
-                connectClient(tx, host.clock, email, requirePending),
+              const { address } = call
+              const change = {
+                operation: 'client.connect',
+                database: host.name,
+                caller: email,
+                address,
+              }
+              return http.record(change, (record) =>
+                host.database.write((tx) => {
+                  record(tx)
+                  return connectClient(tx, host.clock, email, requirePending)
+                }),
               )
             }),
           )

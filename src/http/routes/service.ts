@@ -46,7 +46,9 @@ async function createDatabase(http: HttpContext, call: Call): Promise<Response> 
     // The SDK sends its JSON without a content type, and nothing in it counts here.
     await http.bodies.text(call.sent, MOST_BYTES)
     const { creation } = http
-    const created = await creation.service.proofs.spend(token, (email) => creation.create(email))
+    const created = await creation.service.proofs.spend(token, (email) =>
+      creation.create(email, call.address),
+    )
     return answer(call, JSON.stringify(created), { headers: { 'Cache-Control': 'no-store' } })
   } catch (cause) {
     const error = publicError(http, call, http.limits.failure(call, cause))

@@ -72,20 +72,27 @@ async function receive(
   { call, host, actor }: Authorised,
   bytes: typeof bytesOf,
 ): Promise<Response> {
-  await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
+  const { address } = call
+  const change = { operation: 'import', database: host.name, caller: actor, address }
   using stack = new DisposableStack()
   const held = stack.use(await http.hosts.hold(host.name))
   call.setIdleTimeout(0)
   stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
-  const imported = await importFile(held.host.transfer, host.clock, bytes(http, call), {
-    target: null,
-    isAtomic: false,
-    isDryRun: false,
-    limits: http.importLimits,
-    size: null,
-    name: null,
-    progress: () => undefined,
-    signal: call.sent.signal,
+  const imported = await http.record(change, async (record) => {
+    await host.database.write((tx) => {
+      requireWriter(tx, actor, host.clock.now())
+      record(tx, 'begun')
+    })
+    return await importFile(held.host.transfer, host.clock, bytes(http, call), {
+      target: null,
+      isAtomic: false,
+      isDryRun: false,
+      limits: http.importLimits,
+      size: null,
+      name: null,
+      progress: () => undefined,
+      signal: call.sent.signal,
+    })
   })
   return answer(call, JSON.stringify({ ok: true, ...imported }))
 }
