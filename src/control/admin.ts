@@ -57,12 +57,14 @@ export interface AdminStreams {
   readonly statusOf: StatusOf
 }
 
-/** How many answers may follow what happens, of all sessions. */
+/** How many answers may follow what happens, of all sessions, and of those of one client. */
 const MOST_FOLLOWERS = 20
+const MOST_FOLLOWERS_OF_CLIENT = 5
 
 export function createAdminTable(folder: DataFolder): AdminTable {
   const served = { ...folder, hosts: folder.hostsAt('page') }
-  let followers = 0
+  /** The clients of the answers that follow; null for the owner of the data folder. */
+  const followers: (string | null)[] = []
 
   function events(
     operation: Named<AnyOperation>,
@@ -70,18 +72,26 @@ export function createAdminTable(folder: DataFolder): AdminTable {
     caller: Caller,
     { upload, finished, ...streams }: AdminStreams,
   ): Response {
-    const isFollowing = operation.follows === true
-    if (isFollowing && followers >= MOST_FOLLOWERS) throw tooManyFollowers()
-    followers += isFollowing ? 1 : 0
+    const leave = operation.follows === true ? enter(caller) : () => undefined
     return answerPerforming(served, operation, values, {
       ...streams,
       body: upload,
       caller,
       finished() {
-        followers -= isFollowing ? 1 : 0
+        leave()
         finished()
       },
     })
+  }
+
+  /** Counts an answer that follows, until the function that is returned is called. Throws `TOO_MANY_REQUESTS`. */
+  function enter({ actor }: Caller): () => void {
+    const client = actor.credential?.facts.clientId ?? null
+    const own = followers.filter((other) => other === client).length
+    const isBeyond = client !== null && own >= MOST_FOLLOWERS_OF_CLIENT
+    if (isBeyond || followers.length >= MOST_FOLLOWERS) throw tooManyFollowers()
+    followers.push(client)
+    return () => void followers.splice(followers.indexOf(client), 1)
   }
 
   return {
@@ -222,7 +232,7 @@ function unknownOperation(): SatchelError {
 function tooManyFollowers(): SatchelError {
   return new SatchelError(
     'TOO_MANY_REQUESTS',
-    `${MOST_FOLLOWERS} pages follow what happens already: close one of them`,
+    'Too many pages follow what happens already: close one of them',
     { retryAfter: 10 },
   )
 }

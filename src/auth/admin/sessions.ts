@@ -92,9 +92,10 @@ const IDLE_MS = 30 * MINUTE
 const LONGEST_MS = 12 * HOUR
 const CONFIRMED_MS = 10 * MINUTE
 const LOOK_EVERY_MS = SECOND
-/** Beyond these the oldest link, or the session that was used least recently, ends. */
+/** Beyond these the oldest link, or the session that was used least recently, ends: one of a client first. */
 const MOST_LINKS = 100
 const MOST_SESSIONS = 100
+const MOST_SESSIONS_OF_CLIENT = 10
 /** How many cookies of a request are looked at. */
 const MOST_COOKIES = 50
 
@@ -145,7 +146,7 @@ export function createAdminSessions({
     }
     const entry = { session, keyHash: hashSecret(key), used: now, confirmed: now }
     const scopes = await scopesOf(session)
-    makeRoom(now)
+    makeRoom(rights, now)
     entries.set(session.id, entry)
     began?.(stateOf(entry))
     return {
@@ -155,12 +156,16 @@ export function createAdminSessions({
     }
   }
 
-  /** Removes the sessions that have ended, and the one that was used least recently where there are too many. */
-  function makeRoom(now: number): void {
+  /** Removes the sessions that have ended, and one that was used least recently where there are too many. */
+  function makeRoom({ client }: AdminRights, now: number): void {
     for (const [id, entry] of entries) if (isOver(entry, now)) end(id)
-    if (entries.size < MOST_SESSIONS) return
-    const [oldest] = [...entries].toSorted(([, one], [, other]) => one.used - other.used)
-    if (oldest !== undefined) end(oldest[0])
+    const all = [...entries.values()].toSorted((one, other) => one.used - other.used)
+    const ofClients = all.filter(({ session }) => session.client !== null)
+    const own = ofClients.filter(({ session }) => session.client?.id === client?.id)
+    const isFull = all.length >= MOST_SESSIONS
+    const [oldest] =
+      own.length >= MOST_SESSIONS_OF_CLIENT ? own : isFull ? [...ofClients, ...all] : []
+    if (oldest !== undefined) end(oldest.session.id)
   }
 
   async function find(

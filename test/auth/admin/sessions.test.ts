@@ -183,6 +183,23 @@ describe('a session', () => {
 })
 
 describe('the session of a client', () => {
+  test('is one of ten at most, and ends before those of the owner of the data folder', async () => {
+    const { sessions, begin, clock, clients } = setup()
+    const owner = await begin()
+    for (let count = 0; count < 11; count += 1) {
+      clock.advance(1)
+      await begin(CLIENT)
+    }
+    expect(sessions.list().length).toBe(11)
+    for (let other = 2; other < 12; other += 1) {
+      clients.set(`main c${other}`, [])
+      const rights = { ...CLIENT, client: { id: `c${other}`, email: 'bob@example.com' } }
+      for (let count = 0; count < 10; count += 1) await begin(rights)
+    }
+    expect(sessions.list().length).toBe(100)
+    expect(await sessions.use([owner.cookie], owner.key)).toMatchObject({ client: null })
+  })
+
   test('has the scopes that the client has at each request', async () => {
     const { sessions, begin, clients } = setup()
     const { session, cookie, key } = await begin(CLIENT)

@@ -238,6 +238,22 @@ describe('a login by mail', () => {
     expect(events.at(-1)).toMatchObject({ error: { status: 401, code: 'SESSION_ENDED' } })
   })
 
+  test('leaves room to follow for the owner of the data folder', async () => {
+    await using server = await setup()
+    const [ann, owner] = [await logIn(server), await server.logIn()]
+    const leaving = new AbortController()
+    const follow = async (browser: Browser) => {
+      const body = { database: 'main' }
+      const { signal } = leaving
+      return (await browser.send('POST', '/api/live.follow', { body, signal })).status
+    }
+    const statuses: number[] = []
+    for (let count = 0; count < 7; count += 1) statuses.push(await follow(ann))
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
+    expect(await follow(owner)).toBe(200)
+    leaving.abort()
+  })
+
   test('is limited in mails and in wrong codes, which lock out no right one', async () => {
     await using server = await setup()
     const browser = server.browser()
