@@ -68,18 +68,17 @@ function ownOrigin({ publicUrl }: Config): string | null {
 }
 
 /** The address for links: the public one only where others than this machine may open it. */
-function addressOf(
-  { adminUrl, adminNetworks }: Config,
-  origin: string | null,
-  served: string,
-): string {
-  if (adminUrl !== null) return adminUrl
-  if (origin !== null && adminNetworks !== null) return origin
-  if (isLoopbackHost(new URL(served).hostname)) return served
+function addressOf({ adminNetworks }: Config, origin: string | null, served: string): string {
+  if (origin !== null && (adminNetworks !== null || isHere(origin))) return origin
+  if (isHere(served)) return served
   throw new SatchelError(
     'NO_PUBLIC_ADDRESS',
-    'The page for administrators answers at 127.0.0.1, or by https: listen on 0.0.0.0, or set --admin-url',
+    'The page for administrators answers at 127.0.0.1, and by https to --admin-networks: listen on 0.0.0.0, or set both --admin-url and --admin-networks',
   )
+}
+
+function isHere(address: string): boolean {
+  return isLoopbackHost(new URL(address).hostname)
 }
 
 /** The scopes that a client has now; undefined when it is gone, has expired, or its database is gone. */

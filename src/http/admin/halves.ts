@@ -56,7 +56,10 @@ export function describeSession(
   others: readonly AdminSession[],
 ) {
   const { scopes, isReadOnly, ends, idleAt, confirmedUntil } = session
-  const newest = others.find(({ id }) => id !== session.id)
+  const { client } = session
+  const newest = others.find(
+    (other) => other.id !== session.id && (client === null || other.client?.id === client.id),
+  )
   return {
     role: roleOf(session),
     scopes,
@@ -64,8 +67,8 @@ export function describeSession(
     isReadOnly,
     expiresAt: Math.min(ends, idleAt),
     confirmedUntil,
-    email: session.client?.email ?? null,
-    /** The newest other login, which each page shows. */
+    email: client?.email ?? null,
+    /** The newest other login, which each page shows; to a client only its own. */
     otherLogin: newest === undefined ? null : { at: newest.began, address: newest.address },
   }
 }

@@ -248,6 +248,26 @@ describe('the settings', () => {
   })
 })
 
+describe('the link', () => {
+  const linkOf = async (flags: Readonly<Record<string, unknown>>) => {
+    await using server = await setupAdmin(flags)
+    const { url } = await server.commands.run('session.link', {})
+    return url.replace(server.url, 'here').split('#')[0]
+  }
+
+  test('leads to this machine unless others may open the page', async () => {
+    const publicUrl = 'https://data.example.com'
+    const adminUrl = 'https://admin.example.com'
+    const adminNetworks = '0.0.0.0/0'
+    expect(await linkOf({})).toBe('here/admin')
+    expect(await linkOf({ publicUrl })).toBe('here/admin')
+    expect(await linkOf({ publicUrl, adminUrl })).toBe('here/admin')
+    expect(await linkOf({ publicUrl, adminNetworks })).toBe(`${publicUrl}/admin`)
+    expect(await linkOf({ publicUrl, adminUrl, adminNetworks })).toBe(`${adminUrl}/admin`)
+    expect(await linkOf({ adminUrl: 'http://127.0.0.1:8080' })).toBe('http://127.0.0.1:8080/admin')
+  })
+})
+
 describe('behind a trusted proxy', () => {
   const PUBLIC = 'https://data.example.com'
   const flags = {

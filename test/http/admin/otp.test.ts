@@ -104,6 +104,16 @@ describe('a login by mail', () => {
     expect(event).toMatchObject({ error: { code: 'NOT_AUTHORIZED' } })
   })
 
+  test('is told of its own logins only', async () => {
+    await using server = await setup()
+    const browser = await logIn(server)
+    const operator = await server.logIn()
+    const shown = async (shownTo: Browser) =>
+      ((await (await shownTo.send('GET', '/session')).json()) as { otherLogin: object }).otherLogin
+    expect(await shown(browser)).toBeNull()
+    expect(await shown(operator)).toMatchObject({ address: '127.0.0.1' })
+  })
+
   test('is answered the same for unknown addresses and databases', async () => {
     await using server = await setup()
     const browser = server.browser()
