@@ -1,8 +1,8 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Clock } from '../../clock'
 import {
-  accessName,
-  type AccessName,
+  rightsNames,
+  type RightsNames,
   type Actor,
   type TokenFacts,
   tokenFacts,
@@ -108,15 +108,15 @@ const MAX_VERIFIED_TOKENS = 10_000
 
 /** The facts that a valid signature confirms. */
 interface Verified {
-  readonly actor: Actor & { readonly named: AccessName }
+  readonly actor: Actor & { readonly names: RightsNames }
   readonly facts: TokenFacts
   /** ms since the epoch. */
   readonly expires: number
 }
 
 function actorOf({ actor, facts, expires }: Verified, now: number): Actor {
-  const { subject, email, name, scopes, named } = actor
-  return { subject, email, name, scopes, named, credential: { facts, verified: now, expires } }
+  const { subject, email, name, scopes, names } = actor
+  return { subject, email, name, scopes, names, credential: { facts, verified: now, expires } }
 }
 
 function read(payload: JWTPayload): Verified {
@@ -130,7 +130,7 @@ function read(payload: JWTPayload): Verified {
       email,
       name: textOf(payload['name']),
       scopes: new Set(scopes),
-      named: accessName({ subject: sub, email }),
+      names: rightsNames({ subject: sub, email }),
     },
     facts: tokenFacts({
       subject: sub,

@@ -1,4 +1,4 @@
-import { accessName, type Actor } from './actor'
+import { type Actor, rightsNamesOf } from './actor'
 import { compoundKey } from '../value/key'
 import { parseStored } from '../value/value'
 import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
@@ -28,9 +28,7 @@ export interface Access {
 
 /** The actor's access, remembered until policy changes. */
 export function accessOf(tx: ReadTx, actor: Actor): Access {
-  const { named } = actor
-  const isNamed = named?.subject === actor.subject && named.email === actor.email
-  return tx.remember((isNamed ? named : accessName(actor)).text, loadAccess, tx, actor)
+  return tx.remember(rightsNamesOf(actor).access, loadAccess, tx, actor)
 }
 
 /**

@@ -13,15 +13,16 @@ export interface Actor {
   readonly scopes: ReadonlySet<Scope>
   /** Absent for an anonymous caller and for the server itself: nothing stored can end these. */
   readonly credential?: Credential
-  /** The name of `subject` and `email`, if it was made before. */
-  readonly named?: AccessName
+  /** The names of `subject` and `email`, if they were made before. */
+  readonly names?: RightsNames
 }
 
-/** Names the access of a subject with an address among what transactions remember. */
-export interface AccessName {
+/** Names what transactions remember of a subject with an address. */
+export interface RightsNames {
   readonly subject: string | null
   readonly email: string | null
-  readonly text: string
+  readonly access: string
+  readonly visibility: string
 }
 
 /** The tie between a caller and what is stored: with it a token ends early (promises 14 and 15). */
@@ -114,10 +115,17 @@ export function tokenFacts(facts: Omit<TokenFacts, 'key'>): TokenFacts {
   return { ...facts, key: `standing\n${subject}\n${incarnation}\n${clientId}\n${login}` }
 }
 
-/** Made once for each token, because every request needs it. */
-export function accessName({ subject, email }: Omit<AccessName, 'text'>): AccessName {
+/** Made once for each token, because every request needs them. */
+export function rightsNames({ subject, email }: Pick<Actor, 'subject' | 'email'>): RightsNames {
   // Neither contains a line break: user ids and addresses have no control characters.
-  return { subject, email, text: `access\n${subject ?? ''}\n${email ?? ''}` }
+  const who = `${subject ?? ''}\n${email ?? ''}`
+  return { subject, email, access: `access\n${who}`, visibility: `visibility\n${who}` }
+}
+
+/** `rightsNames`, those that were made before if they are still right. */
+export function rightsNamesOf(actor: Pick<Actor, 'subject' | 'email' | 'names'>): RightsNames {
+  const { names, subject, email } = actor
+  return names?.subject === subject && names.email === email ? names : rightsNames(actor)
 }
 
 /** The user as it is since policy last changed. */

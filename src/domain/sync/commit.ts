@@ -33,6 +33,8 @@ export function* commitRows(run: Execution, ends?: () => Work): Work {
     if (unknown !== undefined) run.written.noteUnknown(table, key, unknown)
   }
   const builtIn = rows.filter(({ table }) => table.builtIn)
+  // Mostly no row says who may do what.
+  if (builtIn.length === 0) return yield* writeOrdinary(run, rows)
   const checks = yield* guards(run, builtIn)
   const realms = builtIn.filter(({ table }) => table.name === 'realms')
   // Later rows find their realm, and the rights in it.
@@ -44,12 +46,16 @@ export function* commitRows(run: Execution, ends?: () => Work): Work {
   })
   const others = builtIn.filter(({ table }) => table.name !== 'realms')
   yield* inTurns(others.filter(isPut), (row) => putRuled(run, row))
-  for (const [table, plain] of Map.groupBy(rows, ({ table: its }) => its)) {
-    if (!table.builtIn) yield* writePlain(run, table, plain)
-  }
+  yield* writeOrdinary(run, rows)
   yield* inTurns([...others, ...realms].filter(isRemoval), (row) => removeRuled(run, row))
   if (ends !== undefined) yield* ends()
   yield* inTurns(checks.toReversed(), ({ row, check }) => named(row, () => check(run.tx)))
+}
+
+function* writeOrdinary(run: Execution, rows: readonly Row[]): Work {
+  for (const [table, some] of Map.groupBy(rows, ({ table: its }) => its)) {
+    if (!table.builtIn) yield* writePlain(run, table, some)
+  }
 }
 
 /** Rows of built-in tables that are judged and written before others may get a turn. */

@@ -47,7 +47,7 @@ export function tablesOnce(schema: unknown, read: (schema: unknown) => Tables): 
   if (tablesBySchema.size >= MOST_SCHEMAS) tablesBySchema.clear()
   tablesBySchema.set(text, tables)
   schemas += 1
-  namesOfSchemas.set(tables, `${schemas}`)
+  namesOfSchemas.set(tables, `schema ${schemas}`)
   return tables
 }
 

@@ -56,11 +56,13 @@ const RULED = 5
  * (§1 and §2 of live sync). All of it is durable when it resolves. Throws what concerns the whole
  * request: `BUSY`, `STORAGE_FULL`, `STORAGE_FAILED`, and as `requireWriter`.
  */
-export async function pushTransactions(database: Database, given: Push): Promise<Pushed> {
-  const push = {
-    ...given,
-    transactions: withRightTimes(inOrderMade(given.transactions), given.now),
-  }
+export async function pushTransactions(
+  database: Database,
+  given: Omit<Push, 'isSure'>,
+): Promise<Pushed> {
+  const transactions = withRightTimes(inOrderMade(given.transactions), given.now)
+  const isSure = isInOrder(transactions) && !removesRealms(transactions)
+  const push: Push = { ...given, transactions, isSure }
   const progress: Progress = {
     names: new Names(),
     rejections: [],
@@ -77,7 +79,7 @@ export async function pushTransactions(database: Database, given: Push): Promise
     if (push.relieve !== undefined) freeObjects(unit)
   }
   const { names, rejections, refused } = progress
-  const named = isSure(push) ? names.named : doubted(names.named)
+  const named = isSure ? names.named : doubted(names.named)
   return { named, rejections, refused, own }
 }
 
@@ -94,8 +96,7 @@ async function executeUnit(
     return await adoptAnonymousRows(database, push, first, progress, own)
   const reach = first && (await reachOf(database, push, first))
   if (reach?.large !== undefined) {
-    const large = { ...reach.large, isSure: isSure(push) }
-    return await executeInSteps(database, push, large, progress, own)
+    return await executeInSteps(database, push, reach.large, progress, own)
   }
   const { candidates, refusal, isPrepared } = reach ?? {}
   if (first !== undefined && isPrepared === true) {
@@ -123,13 +124,8 @@ function rarelyFails(push: Push, [first, ...others]: readonly ClientTransaction[
   return isPlain(push, first) && first.operations.length === 1 && sizeOf(push, first) <= TOGETHER
 }
 
-/** False when rows may be gone or others than the client assumes, though it applied what it sent. */
-function isSure(push: Push): boolean {
-  return isInOrder(push.transactions) && !removesRealms(push)
-}
-
 /** Rows of a realm go with it, or with the membership in it, and the client may never have listed it. */
-function removesRealms({ transactions }: Push): boolean {
+function removesRealms(transactions: readonly ClientTransaction[]): boolean {
   return transactions.some(({ operations }) =>
     operations.some(
       ({ table, action: { type } }) =>
@@ -217,7 +213,7 @@ async function runUnit(
         else if (isAlone) executeOnce(tx, push, transaction, own, part)
         else executeApart(tx, push, transaction, own, part)
       }
-      if (!isSure(push)) tx.syncClients.noteRejection(push.client.number)
+      if (!push.isSure) tx.syncClients.noteRejection(push.client.number)
       return part
     }
     return writeUnit(database, push, work, { rarelyFails: rarelyFails(push, unit) })
@@ -250,7 +246,7 @@ function runLong(
       await inSteps(step, begun.run, begun.work)
       await step((tx) => end(tx, begun.run, transaction))
     }
-    if (!isSure(push)) {
+    if (!push.isSure) {
       await step((tx) => tx.syncClients.noteRejection(push.client.number))
     }
     return part

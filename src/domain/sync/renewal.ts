@@ -1,11 +1,11 @@
 import { type Access, followRealm, unitAccess } from '../access/access'
-import { accessName } from '../access/actor'
+import { rightsNamesOf } from '../access/actor'
 import type { Renewal } from '../store/store'
 import { getOwn } from '../value/value'
 import type { Execution } from './transaction'
 import type { PlacedOperation } from './operations'
 import type { Row } from './overlay'
-import { type Visibility, visibilityName, withRealms } from './visible'
+import { type Visibility, withRealms } from './visible'
 
 /** The remembered rights of the actor of a transaction that may make realms. */
 interface Rights {
@@ -25,9 +25,10 @@ export function rightsBefore(
   ) {
     return undefined
   }
+  const { access, visibility } = rightsNamesOf(actor)
   return {
-    access: tx.renewal<Access>(accessName(actor).text),
-    visibility: tx.renewal<Visibility>(visibilityName(actor)),
+    access: tx.renewal<Access>(access),
+    visibility: tx.renewal<Visibility>(visibility),
   }
 }
 

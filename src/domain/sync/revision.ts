@@ -1,8 +1,10 @@
 import type { Run } from '../store/sync'
 
-/** A revision as clients store and echo it: `["<run>","<number>"]`. */
+const [BEGINNING, MIDDLE, END] = ['["', '","', '"]'] as const
+
+/** A revision as clients store and echo it: `["<run>","<number>"]`. The id of a run needs no escapes. */
 export function formatRevision(run: Run, revision: number): string {
-  return `${beginningOf(run)}${revision}"]`
+  return BEGINNING + run.id + MIDDLE + revision + END
 }
 
 /**
@@ -16,16 +18,11 @@ export function placeRevision(
   text: unknown,
 ): number | undefined {
   if (typeof text !== 'string') return undefined
-  const position = runs.findLastIndex((one) => text.startsWith(beginningOf(one)))
+  const position = runs.findLastIndex(({ id }) => text.startsWith(id, BEGINNING.length))
   const run = runs[position]
   if (run === undefined) return undefined
-  const number = Number.parseInt(text.slice(beginningOf(run).length))
+  const number = Number.parseInt(text.slice(BEGINNING.length + run.id.length + MIDDLE.length))
   const last = runs[position + 1]?.first ?? current
   const isGiven = number >= run.first && number <= last
-  return isGiven && formatRevision(run, number) === text ? number : undefined
-}
-
-/** The id of a run is plain text: it needs no escapes. */
-function beginningOf({ id }: Run): string {
-  return `["${id}","`
+  return isGiven && text === formatRevision(run, number) ? number : undefined
 }

@@ -44,9 +44,7 @@ export interface Synced {
 /** Remembered until a table changes: a client declares the same in every request. */
 export function syncedOf(tx: ReadTx, { tables }: SyncRequest): Synced {
   const name = schemaName(tables)
-  return name === undefined
-    ? findSynced(tx, tables)
-    : tx.remember(`schema ${name}`, findSynced, tx, tables)
+  return name === undefined ? findSynced(tx, tables) : tx.remember(name, findSynced, tx, tables)
 }
 
 function findSynced(tx: ReadTx, declared: SyncRequest['tables']): Synced {

@@ -42,11 +42,6 @@ export interface Large {
   readonly isBegun: boolean
 }
 
-interface LargeOfClient extends Large {
-  /** False when rows may be gone or others than the client assumes, though it applied what it sent. */
-  readonly isSure: boolean
-}
-
 /**
  * Executes one operation on many rows: all of it is judged first, a thousand rows at a time, and refused as
  * a whole; then it is written a thousand rows at a time, while others write, and each step is recorded
@@ -57,7 +52,7 @@ interface LargeOfClient extends Large {
 export async function executeInSteps(
   database: Database,
   push: Push,
-  { transaction, candidates, isBegun, isSure }: LargeOfClient,
+  { transaction, candidates, isBegun }: Large,
   progress: Progress,
   own: Set<number>,
 ): Promise<void> {
@@ -87,7 +82,7 @@ export async function executeInSteps(
   let expected = 0
   for (let isOver = false; !isOver;) {
     const part = await writeLongUnit(database, push, (step) =>
-      executeStep(step, push, { transaction, plan, expected, isSure }, beginPart(progress)),
+      executeStep(step, push, { transaction, plan, expected }, beginPart(progress)),
     )
     endPart(progress, part)
     if (plan.isPlain) addRevisions(own, part)
@@ -158,7 +153,6 @@ interface Underway {
   readonly plan: Plan
   /** The step that comes next, unless another request has executed it. */
   readonly expected: number
-  readonly isSure: boolean
 }
 
 interface Stepped extends Progress {
@@ -207,9 +201,9 @@ async function executeStep(
 function nextStep(
   tx: WriteTx,
   push: Push,
-  { transaction: { txid }, plan, expected, isSure }: Underway,
+  { transaction: { txid }, plan, expected }: Underway,
 ): { readonly at: number; readonly by: number; readonly rows: RowStep | undefined } {
-  const { client, now } = push
+  const { client, now, isSure } = push
   const applied = findApplied(tx, push, txid)
   const at = applied?.steps ?? 0
   const by = applied?.client ?? client.number

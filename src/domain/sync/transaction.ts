@@ -29,6 +29,8 @@ export interface Push {
   /** ms. */
   readonly now: number
   readonly rulesByTable: RulesByTable
+  /** False when rows may be gone or others than the client assumes, though it applied what it sent. */
+  readonly isSure: boolean
   /** Of one object; those of a whole request do not count. Absent: none. */
   readonly limits?: WriteLimits
   /** Ends what is not committed: the caller is gone. */
@@ -85,10 +87,10 @@ export interface Execution {
 /** The revisions in which a request wrote rows. */
 export class WrittenRows {
   /** The revisions of rows that this part alone wrote, by table number and key. */
-  readonly #own = new Map<number, Map<string, number>>()
-  readonly #revisions = new Set<number>()
+  #own = new Map<number, Map<string, number>>()
+  #revisions = new Set<number>()
   /** By table number and key. */
-  readonly #unknown = new Map<string, Unknown>()
+  #unknown = new Map<string, Unknown>()
 
   /** Begins a part, which reads through to those that were written `before` it. */
   constructor(readonly before?: WrittenRows) {}
@@ -126,6 +128,12 @@ export class WrittenRows {
 
   /** Takes over what a part has noted that has succeeded, and that is not used afterwards. */
   append(part: WrittenRows): void {
+    if (this.#revisions.size === 0 && this.#unknown.size === 0) {
+      this.#own = part.#own
+      this.#revisions = part.#revisions
+      this.#unknown = part.#unknown
+      return
+    }
     for (const [name, said] of part.#unknown) this.#unknown.set(name, said)
     for (const [table, added] of part.#own) {
       const rows = this.#own.get(table)

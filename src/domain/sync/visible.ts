@@ -1,5 +1,5 @@
 import { type Access, accessOf, mayRead } from '../access/access'
-import type { Actor } from '../access/actor'
+import { type Actor, rightsNamesOf } from '../access/actor'
 import { PUBLIC_REALM_REF, type Realm, type RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
 
@@ -27,12 +27,7 @@ export interface Visibility {
 
 /** The visibility of an actor, remembered until policy changes. */
 export function visibilityOf(tx: ReadTx, actor: Actor): Visibility {
-  // Neither contains a line break: user ids and addresses have no control characters.
-  return tx.remember(visibilityName(actor), () => loadVisibility(tx, actor))
-}
-
-export function visibilityName({ subject, email }: Pick<Actor, 'subject' | 'email'>): string {
-  return `visibility\n${subject ?? ''}\n${email ?? ''}`
+  return tx.remember(rightsNamesOf(actor).visibility, loadVisibility, tx, actor)
 }
 
 /** The visibility of an actor who has come into these realms, which are new, and into nothing else. */

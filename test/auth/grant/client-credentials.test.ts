@@ -85,7 +85,7 @@ describe('a token for a person', () => {
         verified: server.clock.now(),
         expires: expect.any(Number),
       },
-      named: expect.objectContaining({ subject: alice.sub, email: alice.email }),
+      names: expect.objectContaining({ subject: alice.sub, email: alice.email }),
     })
   })
 
