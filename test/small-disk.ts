@@ -7,14 +7,19 @@ export const mayMount = process.platform === 'linux' && process.getuid?.() === 0
 export interface SmallDisk extends Disposable {
   readonly path: string
   grow(size: string): void
+  /** From now on nothing can be written to it. */
+  makeReadOnly(): void
 }
 
-export function mountSmallDisk(size: string): SmallDisk {
+/** `files`: how many it can have. */
+export function mountSmallDisk(size: string, files = 100_000): SmallDisk {
   const folder = temporaryFolder()
-  run('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder.path)
+  const options = `size=${size},nr_inodes=${files}`
+  run('mount', '-t', 'tmpfs', '-o', options, 'tmpfs', folder.path)
   return {
     path: folder.path,
     grow: (larger) => run('mount', '-o', `remount,size=${larger}`, folder.path),
+    makeReadOnly: () => run('mount', '-o', 'remount,ro', folder.path),
     [Symbol.dispose]() {
       run('umount', '-l', folder.path)
       folder[Symbol.dispose]()

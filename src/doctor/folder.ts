@@ -47,7 +47,7 @@ export async function lookAtFolder(path: string): Promise<FolderFacts> {
     leftovers: entries
       .filter(({ name }) => LEFTOVER.test(name))
       .map((entry) => ({ path: entry.path, bytes: bytesBelow(join(path, entry.path)) })),
-    since: Math.min(Date.now(), ...entries.map(({ birth }) => birth)),
+    since: Math.floor(Math.min(Date.now(), ...entries.map(({ birth }) => birth))),
   }
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { temporaryFolder } from '../setup'
 import { until } from '../timing'
-import { serve } from './setup'
+import { satchel, serve } from './setup'
 
 const LIMIT = 128
 
@@ -59,4 +59,16 @@ test.if(process.platform === 'linux')(
     expect(await server.exited).toBe(0)
   },
   60_000,
+)
+
+test.if(process.platform === 'linux')(
+  'satchel doctor finds a low limit, which is that of the server',
+  async () => {
+    using folder = temporaryFolder()
+    const wrapper = ['/bin/sh', '-c', `ulimit -n 1024; exec "$@"`, 'sh']
+    await using _ = await serve({ cwd: folder.path, wrapper })
+    const { exitCode, stdout } = await satchel(['doctor'], { cwd: folder.path })
+    expect(stdout).toContain('descriptors: The server may open only 1024 files and connections')
+    expect(exitCode).toBe(1)
+  },
 )

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -6,8 +6,9 @@ import { createTestClock } from '../auth/setup'
 import { setupDataFolder } from '../control/setup'
 import { readConfig } from '../../src/config/config'
 import { openLogs } from '../../src/log/log'
-import { startServer } from '../../src/server'
+import { type Server, startServer } from '../../src/server'
 import { collectLines, setupServer, temporaryFolder } from '../setup'
+import { mayMount, mountSmallDisk } from '../small-disk'
 import { byHand } from '../sqlite/by-hand'
 import { runJson, runSatchel } from './setup'
 
@@ -33,6 +34,13 @@ async function diagnose(data: string, ...args: readonly string[]) {
   const found = JSON.parse(stdout) as Found
   const problems = new Map(found.data.map(({ check, problem }) => [check, problem]))
   return { exitCode, problems, findings: found.data }
+}
+
+/** A server that nobody calls. */
+function start(flags: Readonly<Record<string, unknown>>, environment = {}): Promise<Server> {
+  const clock = createTestClock()
+  const logs = openLogs({ clock, level: 'info', format: 'json', sink: collectLines() })
+  return startServer(readConfig({ environment, flags }), { clock, logs })
 }
 
 /** A folder that a command has made, in which nothing is wrong. */
@@ -148,6 +156,46 @@ test('finds a file that is no database, and a job that has stopped', async () =>
   expect((await diagnose(folder.path)).problems.get('databases')).toContain('is not a database')
 })
 
+describe.if(mayMount)('on a small disk', () => {
+  test('finds that it is nearly full, or has room for few files', async () => {
+    using disk = mountSmallDisk('64m', 500)
+    await using server = await setupServer({ data: join(disk.path, 'data') })
+    const { problems, findings } = await diagnose(server.folder)
+    expect([...problems.keys()]).toEqual(['disk', 'files'])
+    expect(findings.map(({ level }) => level)).toEqual(['error', 'error'])
+  })
+
+  test('finds backups that the server may not write', async () => {
+    using disk = mountSmallDisk('1m')
+    const backup = join(disk.path, 'backups')
+    disk.makeReadOnly()
+    await using server = await setupServer({ backup })
+    const { findings } = await diagnose(server.folder)
+    expect(findings.find(({ check }) => check === 'backup target')?.mend).toContain(
+      `ReadWritePaths=${backup}`,
+    )
+  })
+})
+
+test('finds settings that are for another machine than a public one', async () => {
+  const flags = { publicUrl: 'http://db.example.com', rateLimits: 'off' }
+  await using server = await setupServer(flags)
+  const { problems } = await diagnose(server.folder)
+  expect([...problems.keys()]).toEqual(['mails', 'public address', 'rate limits', 'backup age'])
+})
+
+test.if(Bun.which('openssl') !== null)('finds a certificate that has expired', async () => {
+  using folder = temporaryFolder()
+  const key = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
+  const names = '-days 2 -subj /CN=a -addext subjectAltName=IP:127.0.0.1'
+  const command = `openssl req -x509 ${key} ${names} -keyout a.key -out a.crt`
+  Bun.spawnSync(command.split(' '), { cwd: folder.path, stderr: 'ignore' })
+  const [tlsCert, tlsKey] = ['a.crt', 'a.key'].map((name) => join(folder.path, name))
+  await using server = await start({ tlsCert, tlsKey, data: join(folder.path, 'data'), port: 0 })
+  const { problems } = await diagnose(server.folder)
+  expect(problems.get('certificate')).toMatch(/^The certificate has expired \d+ days ago$/)
+})
+
 test('sees a proxy that strips headers, and one that is not trusted', async () => {
   await using plain = await setupServer()
   await fetch(`${plain.main}/all/todoItems`, { headers: { 'x-forwarded-for': '192.0.2.1' } })
@@ -202,10 +250,7 @@ test('a bundle is for its owner only, and has no secrets and no values', async (
     SATCHEL_BACKUP_KEY: Buffer.alloc(32, 'hidden-backup').toString('base64'),
   }
   const flags = { data: folder.path, port: 0, durability: 'relaxed', mailFrom: 'me@example.com' }
-  const clock = createTestClock()
-  const logs = openLogs({ clock, level: 'info', format: 'json', sink: collectLines() })
-  const config = readConfig({ environment: secrets, flags })
-  await using server = await startServer(config, { clock, logs })
+  await using server = await start(flags, secrets)
   const { clientSecret = '' } = server.client ?? {}
   const { accessToken } = await runJson<{ accessToken: string }>([
     'token',
