@@ -36,6 +36,8 @@ const MODES: Readonly<Record<string, (names: readonly string[]) => Promise<void>
   '--release': (names) => makeRelease(names.map(findPlatform)),
 }
 
+// Files of packages are readable by all, in every shell.
+process.umask(0o022)
 const given = process.argv.slice(2)
 const flag = given.findLast((word) => word.startsWith('--')) ?? ''
 try {

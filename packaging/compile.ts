@@ -46,11 +46,11 @@ const loadOnUse: Bun.BunPlugin = {
       if (contents === source) return undefined
       return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' }
     })
-    build.onResolve({ filter: /^load-on-use:/ }, ({ path }) => ({
-      path: path.replace('load-on-use:', ''),
-      namespace: 'load-on-use',
-    }))
-    build.onLoad({ filter: /.*/, namespace: 'load-on-use' }, async ({ path }) => {
+    // The prefix stays: which of two modules with the same path is meant would be left to chance, whatever namespace
+    // they have, and imports of the module itself would sometimes get this one.
+    build.onResolve({ filter: /^load-on-use:/ }, ({ path }) => ({ path, namespace: 'load-on-use' }))
+    build.onLoad({ filter: /.*/, namespace: 'load-on-use' }, async ({ path: prefixed }) => {
+      const path = prefixed.replace('load-on-use:', '')
       const module = (await import(`node:${path}`)) as Readonly<Record<string, unknown>>
       // Importing a constant or another class fails the build: these cannot be loaded later.
       const functions = Object.keys(module).filter(
@@ -83,22 +83,16 @@ const withBlank: Bun.BunPlugin = {
   },
 }
 
-/** Writes the files of the page for administrators to a folder, and embeds them (src/admin/embedded.ts). */
-async function withAdminPage(folder: string): Promise<Bun.BunPlugin> {
-  // Before the build: a build within a build never ends.
-  const files = (await bundle()).map((file) => ({ ...file, path: join(folder, `${file.name}.gz`) }))
-  for (const { path, bytes } of files) await Bun.write(path, bytes)
-  const contents = [
-    ...files.map(({ path }, at) => {
-      return `import file${at} from ${JSON.stringify(path)} with { type: 'file' }`
-    }),
-    'const read = async (path) => await Bun.file(path).bytes()',
-    'export const readFiles = async () => [',
-    ...files.map(({ name, type, isImmutable }, at) => {
-      return `{ ...${JSON.stringify({ name, type, isImmutable })}, bytes: await read(file${at}) },`
-    }),
-    ']',
-  ].join('\n')
+/** Puts the files of the page for administrators in place of their sources (src/admin/embedded.ts). */
+async function withAdminPage(): Promise<Bun.BunPlugin> {
+  // Before the build: a build within a build never ends. As text, because files would bring their paths along.
+  const files = (await bundle()).map(({ bytes, ...file }) => ({
+    ...file,
+    text: Buffer.from(bytes).toString('base64'),
+  }))
+  const contents = `const files = ${JSON.stringify(files)}
+export const readFiles = async () =>
+  files.map(({ text, ...file }) => ({ ...file, bytes: Uint8Array.fromBase64(text) }))`
   return {
     name: 'admin page',
     setup(build) {
@@ -151,7 +145,7 @@ export async function compile(outfile: string, target?: Bun.Build.CompileTarget)
   // Put in place when it is whole, also under a program that runs. Its name is in the executable, where a
   // number of a process would be of no use.
   const draft = join(DIST, String(process.pid), 'satchel')
-  const withPage = await withAdminPage(join(DIST, String(process.pid), 'admin'))
+  const withPage = await withAdminPage()
   await Bun.build({
     root: ROOT,
     entrypoints: [...ENTRY_POINTS],

@@ -71,8 +71,6 @@ export async function makeDeb({
   const time = await commitTime()
   const tree = join(into, `${architecture}.tree`)
   await rm(tree, { recursive: true, force: true })
-  // Folders of the package are open to all, in every shell.
-  const mask = process.umask(0o022)
   try {
     await mkdir(join(tree, 'usr', 'bin'), { recursive: true })
     await link(executable, join(tree, 'usr', 'bin', 'satchel'))
@@ -96,7 +94,6 @@ export async function makeDeb({
     process.stdout.write(`Made ${relative(process.cwd(), deb)}\n`)
     return deb
   } finally {
-    process.umask(mask)
     await rm(tree, { recursive: true, force: true })
   }
 }

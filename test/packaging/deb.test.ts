@@ -28,7 +28,7 @@ describe.skipIf(Bun.which('dpkg-deb') === null)(
       )
     })
 
-    test('has the same bytes in any folder, with any mask of files and at any time', async () => {
+    test('has the same bytes in any folder and at any time', async () => {
       using folder = temporaryFolder()
       const [one, other] = [join(folder.path, 'one'), join(folder.path, 'other', 'deeper')]
       const first = await make(one)
@@ -68,6 +68,9 @@ async function make(into: string): Promise<string> {
   mkdirSync(into, { recursive: true })
   const executable = join(into, 'executable')
   writeFileSync(executable, '#!/bin/sh\n', { mode: 0o755 })
+  // As `bun build.ts` does, and other tests do not.
+  const mask = process.umask(0o022)
+  using _ = { [Symbol.dispose]: () => void process.umask(mask) }
   return await makeDeb({ executable, architecture: 'arm64', into, compression: 'none' })
 }
 
