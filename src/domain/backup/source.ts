@@ -37,9 +37,11 @@ export async function* backUp(
     yield writeHead({ kind: 'file', path: 'secret.key', size: keyFile.length })
     yield keyFile
   }
+  const rest = createRest()
   for (let after = ''; ;) {
     const contents = copy.contents(after, BATCH)
     for (const content of contents) {
+      await rest()
       const state = (await isKnown(content.hash)) ? 'known' : undefined
       if (state === undefined) yield* sendContent(blobs, content)
       else yield blobHead(content, state)
@@ -47,6 +49,20 @@ export async function* backUp(
     const last = contents.at(-1)
     if (last === undefined || contents.length < BATCH) return
     after = last.file
+  }
+}
+
+/** After this much work on blobs a backup rests as long: thousands of small files are in the way of requests. */
+const WORK_MS = 5
+const LONGEST_REST_MS = 100
+
+function createRest(): () => Promise<void> {
+  let since = performance.now()
+  return async () => {
+    const worked = performance.now() - since
+    if (worked < WORK_MS) return
+    await Bun.sleep(Math.min(worked, LONGEST_REST_MS))
+    since = performance.now()
   }
 }
 
