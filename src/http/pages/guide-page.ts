@@ -85,21 +85,27 @@ function sectionsOf(text: string): string {
 /** The guides are ours, so their HTML is trusted. Their links are those of files in the repository. */
 function render(text: string): string {
   let blocks = 0
-  return Bun.markdown
-    .html(text, { headings: { ids: true, autolink: true } })
-    .replaceAll(/href="(?:\.\.\/)?(?:docs\/)?([\w-]+)\.md(#[^"]*)?"/g, (_, name: string, at = '') =>
-      name === 'README' ? `href="/docs${at}"` : `href="/docs/${name}${at}"`,
-    )
-    .replaceAll(/(?<!<pre>)<code>([^<]+)<\/code>/g, (_, code: string) => breakable(code))
-    .replaceAll(/<pre><code[^<>]*>[^<]*<\/code><\/pre>/g, (pre) =>
-      example(pre, `Example ${++blocks}`),
-    )
-    .replaceAll(
-      '<table>',
-      () =>
-        `<div class="scrolls" role="region" aria-label="Table ${++blocks}" tabindex="0"><table>`,
-    )
-    .replaceAll('</table>', '</table></div>')
+  return (
+    Bun.markdown
+      .html(text, { headings: { ids: true, autolink: true } })
+      .replaceAll(
+        /href="(?:\.\.\/)?(?:docs\/)?([\w-]+)\.md(#[^"]*)?"/g,
+        (_, name: string, at = '') =>
+          name === 'README' ? `href="/docs${at}"` : `href="/docs/${name}${at}"`,
+      )
+      // Pictures are files of the repository, which an executable does not have.
+      .replaceAll(/<p>(?:<a [^<>]*>)?<img [^<>]*>(?:<\/a>)?<\/p>\n?/g, '')
+      .replaceAll(/(?<!<pre>)<code>([^<]+)<\/code>/g, (_, code: string) => breakable(code))
+      .replaceAll(/<pre><code[^<>]*>[^<]*<\/code><\/pre>/g, (pre) =>
+        example(pre, `Example ${++blocks}`),
+      )
+      .replaceAll(
+        '<table>',
+        () =>
+          `<div class="scrolls" role="region" aria-label="Table ${++blocks}" tabindex="0"><table>`,
+      )
+      .replaceAll('</table>', '</table></div>')
+  )
 }
 
 /** Lines of code may end between words, and behind a sign between two words: `/etc/` `satchel.json`. */

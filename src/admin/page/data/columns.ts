@@ -44,7 +44,7 @@ const PADDING = 26
 /** A width for texts of these lengths, px: that of the longest of nine in ten. */
 export function widthFor(lengths: readonly number[], header: number): number {
   const sorted = lengths.toSorted((one, other) => one - other)
-  const most = sorted[Math.floor((sorted.length - 1) * 0.9)] ?? 0
+  const most = sorted[Math.ceil((sorted.length - 1) * 0.9)] ?? 0
   const width = Math.max(most, header) * CHARACTER + PADDING
   return Math.round(Math.min(WIDEST, Math.max(NARROWEST, width)))
 }

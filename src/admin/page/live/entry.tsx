@@ -6,7 +6,7 @@ import { visible } from '../parts/visible'
 import { Text } from '../parts/text'
 import { may } from '../server/session'
 import { hrefOf } from '../shell/route'
-import type { Commit, Entry, Heard, Rejected, TableChange, Writer } from './feed'
+import type { Commit, Entry, Heard, Outcome, Rejected, TableChange, Writer } from './feed'
 import { Hearers } from './hearers'
 
 /** A line, which is only drawn again when it has changed. */
@@ -38,9 +38,16 @@ function CommitRow({ commit, heard }: { commit: Commit; heard: readonly Heard[] 
         )}
         <Realms realms={commit.realms} writer={commit.writer.uid} />
       </div>
-      <Hearers heard={heard} />
+      <Hearers
+        heard={heard.filter(({ outcome, device }) => isOther(commit.writer, outcome, device))}
+      />
     </li>
   )
+}
+
+/** The writer of a change has it in the answer. */
+function isOther(writer: Writer, outcome: Outcome, device: string): boolean {
+  return outcome !== 'answered' || device !== writer.device
 }
 
 function RejectedRow({ rejected }: { rejected: Rejected }) {

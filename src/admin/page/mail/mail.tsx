@@ -33,7 +33,7 @@ export function Mail() {
     <div class={`split ${chosen === undefined ? '' : 'with-panel'}`}>
       <section class="fill">
         <PageHead title="Mail" about="The last mails of this database">
-          <SearchField label="Address, subject or code" value={text} onInput={setText} />
+          <SearchField label="Address or code" value={text} onInput={setText} />
         </PageHead>
         <Failure error={error} onAgain={reload} />
         {value !== undefined && value.mails.length === 0 && <NoMail />}

@@ -40,8 +40,8 @@ export function Seers({
   return (
     <>
       <ul class="rows">
-        {value.seers.map((seer) => (
-          <SeerRow key={`${seer.userId} ${seer.row}`} seer={seer} />
+        {[...reasonsByUser(value.seers)].map(([userId, reasons]) => (
+          <SeerRow key={userId} userId={userId} reasons={reasons} />
         ))}
         {value.isPublic && <li>Everybody sees it: it is in the public realm.</li>}
         {value.cursor !== null && <li class="soft">There are more members.</li>}
@@ -56,27 +56,30 @@ export function Seers({
   )
 }
 
-function SeerRow({ seer }: { seer: Seer }) {
-  const { userId, by, row, roles, mayUpdate, mayDelete } = seer
+/** An owner is usually a member as well. */
+function reasonsByUser(seers: readonly Seer[]): ReadonlyMap<string, readonly Seer[]> {
+  return Map.groupBy(seers, ({ userId }) => userId)
+}
+
+function SeerRow({ userId, reasons }: { userId: string; reasons: readonly Seer[] }) {
+  const rows = reasons.flatMap(({ row }) => (row === null ? [] : [row]))
   return (
     <li>
       <span class="list-main">
         <a class="clip" href={hrefOf('people', userId)}>
           <Text text={userId} />
         </a>
-        <span class="soft small clip" title={row === null ? '' : `row ${row}`}>
-          {by}
-          {roles.length > 0 && (
-            <>
-              {' as '}
-              <Text text={roles.join(', ')} />
-            </>
-          )}
+        <span class="soft small clip" title={rows.join('\n')}>
+          <Text text={reasons.map(reasonOf).join(', ')} />
         </span>
       </span>
       <span class="badge">reads</span>
-      {mayUpdate && <span class="badge info">changes</span>}
-      {mayDelete && <span class="badge warn">deletes</span>}
+      {reasons.some(({ mayUpdate }) => mayUpdate) && <span class="badge info">changes</span>}
+      {reasons.some(({ mayDelete }) => mayDelete) && <span class="badge warn">deletes</span>}
     </li>
   )
+}
+
+function reasonOf({ by, roles }: Seer): string {
+  return roles.length === 0 ? by : `${by} as ${roles.join(', ')}`
 }

@@ -4,6 +4,7 @@ import { Destroying } from './destroy'
 import { Help, showHelp } from './help'
 import { useShortcut } from './keys'
 import { Login } from './login'
+import { watchLogins } from './other-logins'
 import { PageView } from './page-view'
 import { Palette, showPalette } from './palette'
 import { loadPages, openPages } from './pages'
@@ -68,6 +69,7 @@ function Desk() {
     const timer = setTimeout(loadPages, LOAD_AFTER_MS)
     return () => clearTimeout(timer)
   }, [])
+  useEffect(watchLogins, [])
   useShortcut('?', 'List the keys', showHelp)
   useShortcut('t', 'Change the colours', nextTheme)
 
