@@ -1,5 +1,5 @@
 /** Controls, marks of direction and halves of pairs: they are not seen, or change the order of others. */
-const UNSEEN = /[[\p{Cc}\p{Cf}\p{Cs}]--[\n\u200c\u200d]]/gv
+const UNSEEN = /(?![\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}]/gu
 
 /** Text of others with unseen characters in a form that is seen, which JSON reads as the same text: `\u202e`. */
 export function visible(text: string): string {

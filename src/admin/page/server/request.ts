@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import { readRefusal, SESSION_ENDED, unreachable } from './refusal'
 
-/** The address of the page without a slash at its end: everything that it calls is below. */
-export const BASE = globalThis.location?.pathname.replace(/\/+$/, '') ?? ''
+/** The address of the page, which has no slash at its end: everything that it calls is below. */
+export const BASE = globalThis.location?.pathname ?? ''
 
 const KEY_HEADER = 'satchel-admin-key'
 

@@ -138,7 +138,8 @@ function nameOf(record: Readonly<Record<string, unknown>>): string {
 
 /** How many bytes a text in base64 or b64lex stands for. */
 function bytesIn(text: string): number {
-  const length = text.replace(/[-=]+$/, '').length
+  let { length } = text
+  while (length > 0 && '-='.includes(text.charAt(length - 1))) length -= 1
   return Math.floor((length * 3) / 4)
 }
 
