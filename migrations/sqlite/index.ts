@@ -6,7 +6,7 @@ export interface Migration {
 }
 
 /**
- * In the order they run. Until 0.1.0 is released `0001` is edited in place; from then on a released
- * file is never edited (`test/released` holds the hashes).
+ * In the order they run. A file that was released is never edited: `test/released/releases.json` has the hashes. The
+ * newest one is edited in place until then.
  */
 export const migrations: readonly Migration[] = [{ name: '0001_init', sql: init }]

@@ -15,13 +15,7 @@ every later version is tested. Commit what it changes.
 const ROOT = join(import.meta.dir, '..', '..')
 
 /** The files in which the version of this program stands. */
-const NAMING = [
-  'package.json',
-  'CHANGELOG.md',
-  'docs/*.md',
-  'build.ts',
-  'migrations/sqlite/index.ts',
-]
+const NAMING = ['package.json', 'CHANGELOG.md', 'docs/*.md', 'build.ts']
 
 async function main(version: string | undefined): Promise<number> {
   if (version === undefined || !/^\d+\.\d+\.\d+$/.test(version)) return fail(usage)
@@ -45,15 +39,14 @@ async function main(version: string | undefined): Promise<number> {
 
 function rename(file: string, version: string): void {
   const text = readFileSync(file, 'utf8')
-  const changed = text
-    .replace(`## ${current} — unreleased`, `## ${version}`)
-    .replace(`Until ${current} is released`, `Until ${version} was released`)
-    .replaceAll(`satchel-${current}.tgz`, `satchel-${version}.tgz`)
-    .replace(`"version": "${current}"`, `"version": "${version}"`)
+  const changed = text.replaceAll(CURRENT, version)
   if (changed === text) return
   writeFileSync(file, changed)
   process.stdout.write(`Changed ${relative(ROOT, file)}\n`)
 }
+
+/** The version of this program, also in names such as `v0.1.0` and `satchel_0.1.0_amd64.deb`. */
+const CURRENT = new RegExp(`(?<![\\d.])${RegExp.escape(current)}(?![\\d])`, 'g')
 
 function fail(words: string): number {
   process.stderr.write(words)
