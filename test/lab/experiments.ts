@@ -32,6 +32,7 @@ import { losePower, losePowerOfUploads } from './power-loss'
 import { measureManyRealms } from './many-realms'
 import { largeSyncs } from './large-syncs'
 import { measureFirstSyncs } from './first-syncs'
+import { restartBesideClients } from './restarts'
 import { findPython, runSchemathesis } from './schemathesis'
 import { timeSecrets } from './secret-times'
 import { soak } from './soak'
@@ -312,6 +313,13 @@ export const experiments: readonly Experiment[] = [
     unit: 'minutes',
     rounds: 20,
     run: (rounds, seed) => soak(rounds, seed),
+  },
+  {
+    promise: 45,
+    title: 'ten restarts in a minute beside twenty published clients that write',
+    unit: 'restarts',
+    rounds: 10,
+    run: (rounds) => restartBesideClients(rounds),
   },
   {
     promise: 46,
