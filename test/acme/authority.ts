@@ -26,9 +26,9 @@ const DAY_MS = 86_400_000
 
 /**
  * A certificate authority (RFC 8555) on this machine that checks signatures, nonces, addresses, requests and proofs,
- * and issues certificates for 90 days from `now`.
+ * and issues certificates for so many days from `now`.
  */
-export function startAuthority(now: () => number): Authority {
+export function startAuthority(now: () => number, days = 90): Authority {
   const signer = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const nonces = new Set<string>()
   const accounts: JWK[] = []
@@ -167,7 +167,7 @@ export function startAuthority(now: () => number): Authority {
       der(0x02, Buffer.concat([Buffer.from([0]), Buffer.alloc(8, 0x90)])),
       ecdsa,
       nobody,
-      der(0x30, time(now()), time(now() + 90 * DAY_MS)),
+      der(0x30, time(now()), time(now() + days * DAY_MS)),
       nobody,
       spki,
       der(0xa3, der(0x30, extension('551d11', alternative), extension('551d23', issuer))),

@@ -47,3 +47,22 @@ function confidenceBetween(left: number, count: number): number {
   }
   return Math.max(0, 1 - (2 * outside) / 2 ** count)
 }
+
+export interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+/** The line through points by least squares: its slope, and the standard error of that. NaN of fewer than three. */
+export function slopeOf(points: readonly Point[]): {
+  readonly slope: number
+  readonly error: number
+} {
+  const mean = (values: readonly number[]) =>
+    values.reduce((sum, value) => sum + value, 0) / values.length
+  const [x, y] = [mean(points.map((each) => each.x)), mean(points.map((each) => each.y))]
+  const spread = points.reduce((sum, each) => sum + (each.x - x) ** 2, 0)
+  const slope = points.reduce((sum, each) => sum + (each.x - x) * (each.y - y), 0) / spread
+  const rest = points.reduce((sum, each) => sum + (each.y - y - slope * (each.x - x)) ** 2, 0)
+  return { slope, error: Math.sqrt(rest / (points.length - 2) / spread) }
+}

@@ -2,6 +2,7 @@ import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Caller } from '../http/setup'
 import { type Executable, setupExecutable } from '../promises/setup'
+import { slopeOf } from '../bench/statistics'
 import type { Finding } from './experiment'
 import { createRandom, type Random } from './random'
 
@@ -57,7 +58,7 @@ export async function soak(minutes: number, seed: number): Promise<Finding> {
   isOver = true
   await Promise.all(workers)
   const steady = samples.slice(Math.floor(samples.length * WARM_UP))
-  const { slope, error } = slopeOf(steady)
+  const { slope, error } = slopeOf(steady.map(({ time, memory }) => ({ x: time, y: memory })))
   const hours = (minutes / 60) * (1 - WARM_UP)
   const isSteep = slope - 3 * error > MOST_SLOPE && slope * hours > FEW_MEBIBYTES
   if (minutes >= SHORTEST && isSteep) problems.push(`memory grows by ${slope.toFixed(1)} MiB/h`)
@@ -169,22 +170,4 @@ function descriptorsOf({ served }: Executable) {
   })
   const sockets = targets.filter((target) => target.startsWith('socket:')).length
   return { sockets, files: targets.length - sockets }
-}
-
-/** The line through the samples by least squares: MiB per hour, with its standard error. */
-export function slopeOf(samples: readonly Pick<Sample, 'time' | 'memory'>[]) {
-  const mean = (values: readonly number[]) =>
-    values.reduce((sum, value) => sum + value, 0) / values.length
-  const [time, memory] = [
-    mean(samples.map((each) => each.time)),
-    mean(samples.map((each) => each.memory)),
-  ]
-  const spread = samples.reduce((sum, each) => sum + (each.time - time) ** 2, 0)
-  const slope =
-    samples.reduce((sum, each) => sum + (each.time - time) * (each.memory - memory), 0) / spread
-  const rest = samples.reduce(
-    (sum, each) => sum + (each.memory - memory - slope * (each.time - time)) ** 2,
-    0,
-  )
-  return { slope, error: Math.sqrt(rest / (samples.length - 2) / spread) }
 }
