@@ -432,3 +432,37 @@ describe('rule 8: what the answer has to tell', () => {
     expect(said(next, 'c')).toEqual(AS_SENT)
   })
 })
+
+describe('the order of arrival makes a difference', () => {
+  const SLOW = T - 600_000
+  const KEY = 'a'
+
+  /** The title of an object of which both have a version, after each order of their requests. */
+  async function titles(ada: readonly object[], ben: readonly object[]): Promise<unknown[]> {
+    const ends: unknown[] = []
+    for (const isBenFirst of [false, true]) {
+      await using world = await setupPush()
+      const { database } = world
+      await put(database, 'cards', [card(KEY, { title: 't' }, ...TEAM)])
+      const [alice, bob] = [await connect(database, 'alice'), await connect(database, 'bob')]
+      const sends = [
+        () => alice.send([ada as never], { now: SLOW }),
+        () => bob.send([ben as never], { now: SLOW + 1 }),
+      ]
+      for (const send of isBenFirst ? sends.toReversed() : sends) await send()
+      ends.push((await read(database, 'cards', KEY))?.['title'])
+    }
+    return ends
+  }
+
+  test('where both overwrote what is later than their clocks: the first one stays', async () => {
+    const ends = await titles([change(KEY, { title: 'Ada' })], [change(KEY, { title: 'Ben' })])
+    expect(ends).toEqual(['Ada', 'Ben'])
+  })
+
+  test('where a device has made another object under the key of one that it deleted', async () => {
+    const again = insert(card(KEY, { title: 'new' }, ...TEAM))
+    const ends = await titles([drop(KEY), again], [change(KEY, { title: 'Ben' })])
+    expect(ends).toEqual(['Ben', 'new'])
+  })
+})

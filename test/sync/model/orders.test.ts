@@ -10,6 +10,7 @@ import { pushTransactions } from '../../../src/domain/sync/push'
 import { readSyncRequest } from '../../../src/domain/sync/request'
 import { put, read, revisionOf } from '../../domain/sync/push-setup'
 import {
+  type DeviceClock,
   exceptionOf,
   firstRow,
   isCreation,
@@ -18,6 +19,7 @@ import {
   type OrderTransaction,
   orderHistories,
   UNDEFINED,
+  timeBy,
   transactionsOf,
 } from './orders'
 
@@ -116,7 +118,8 @@ async function play(
       own,
       knows ? firstRow(names) : undefined,
     )
-    return { client, transactions, base: knows ? late : early }
+    const base = knows ? late : early
+    return { client, transactions, base: history.unplaced === position ? undefined : base }
   })
   const all = requests.map(({ transactions }) => transactions)
   const exception = exceptionOf(history, all)
@@ -124,7 +127,8 @@ async function play(
     all.every((its) => its.some(({ operations }) => operations.some(isCreation))) ||
     (start === 'seen by one' && all[1]!.some(({ operations }) => operations.some(isCreation)))
   for (const [position, request] of (isReversed ? requests.toReversed() : requests).entries()) {
-    await send(database, { ...request, name: `${name} ${position}`, isDouble })
+    const clock = history.clocks[isReversed ? 1 - position : position]!
+    await send(database, { ...request, clock, name: `${name} ${position}`, isDouble })
   }
   const row = await read(database, 'items', names.key)
   return { row: row && textOf({ ...row, id: '', list: withoutPrefix(row['list']) }), exception }
@@ -148,13 +152,14 @@ function textOf(row: object): string {
 interface Sending {
   readonly client: SyncClient
   readonly transactions: readonly OrderTransaction[]
-  readonly base: number
+  readonly clock: DeviceClock
+  readonly base: number | undefined
   readonly name: string
   readonly isDouble: boolean
 }
 
 async function send(database: Database, sending: Sending): Promise<void> {
-  const { client, transactions, base, name, isDouble } = sending
+  const { client, transactions, clock, base, name, isDouble } = sending
   const changes = transactions.flatMap(({ at, operations }, position) =>
     operations
       // Of a row that both have made, a deletion by key removes one, and the other one is left.
@@ -165,8 +170,9 @@ async function send(database: Database, sending: Sending): Promise<void> {
           {
             ...operation,
             isCreation: undefined,
+            isRemade: undefined,
             txid: `${name} ${position}`,
-            ts: NOW + at,
+            ts: NOW + timeBy(clock, at, position),
             userId: client.subject,
           },
         ],

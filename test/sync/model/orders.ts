@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import type { Value } from '../../access/oracle-world'
+import { DAY, HOUR } from '../../../src/domain/value/time'
 import { changed } from './device'
 
 /**
@@ -21,6 +22,17 @@ export interface OrderHistory {
   /** The second device has the smaller client number. */
   readonly isSwapped: boolean
   readonly devices: readonly [one: readonly Step[], other: readonly Step[]]
+  readonly clocks: readonly [one: DeviceClock, other: DeviceClock]
+  /** The device whose base the server does not know; mostly none. */
+  readonly unplaced: 0 | 1 | undefined
+}
+
+/** A clock that may be wrong. */
+export interface DeviceClock {
+  /** How far it is ahead of that of the server, ms. */
+  readonly lead: number
+  /** It is set back by so much after the first transaction, ms. */
+  readonly setBack: number
 }
 
 const PLACES = ['own', 'team', 'side'] as const
@@ -100,11 +112,21 @@ const devices = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(stepsFrom(act), stepsFrom(act)) },
 )
 
+const clock: fc.Arbitrary<DeviceClock> = fc.record({
+  lead: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 2, -2, HOUR, -HOUR, 3 * DAY),
+  setBack: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 2, 5, 2 * HOUR),
+})
+
 export const orderHistories: fc.Arbitrary<OrderHistory> = fc.record({
   start: fc.constantFrom('absent' as const, 'seen' as const, 'seen by one' as const),
   users: fc.constantFrom(1 as const, 1 as const, 2 as const),
   isSwapped: fc.boolean(),
   devices,
+  clocks: fc.tuple(clock, clock),
+  unplaced: fc.oneof(
+    { weight: 29, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.constantFrom(0 as const, 1 as const) },
+  ),
 })
 
 /** An operation in wire form. */
@@ -117,6 +139,8 @@ export interface OrderOperation {
   readonly criteria?: unknown
   /** Not sent: its device had no such row. */
   readonly isCreation?: boolean
+  /** Not sent: its device had removed a row with its key. */
+  readonly isRemade?: boolean
 }
 
 export interface OrderTransaction {
@@ -152,11 +176,11 @@ export function transactionsOf(
     for (const one of acts) {
       isGone ||= one.kind === 'deleteWhere'
       const isNew = view === undefined && (one.kind === 'add' || one.kind === 'put')
-      // A row that its device removes, seen or not, and makes anew is another one.
-      if (isNew && isGone) continue
       const made = operationOf(one, names, view)
       if (made === undefined) continue
-      operations.push({ ...made.operation, ...(isNew ? { isCreation: true } : {}) })
+      // A row that its device removes, seen or not, and makes anew is another one.
+      const isRemade = isNew && isGone
+      operations.push({ ...made.operation, ...(isNew ? { isCreation: true, isRemade } : {}) })
       isGone ||= view !== undefined && made.row === undefined
       view = made.row
     }
@@ -245,11 +269,17 @@ function named(given: Value, { prefix, realmOf }: OrderNames): Value {
   )
 }
 
+/** The time of a transaction by the clock of its device, ms after that of the first row. */
+export function timeBy({ lead, setBack }: DeviceClock, at: number, position: number): number {
+  return at + lead - (position > 0 ? setBack : 0)
+}
+
 /** What `docs/merging.md` lists as differing in the order of arrival; undefined for all else. */
 export function exceptionOf(
-  { users, start }: OrderHistory,
+  { users, start, unplaced, clocks }: OrderHistory,
   both: readonly (readonly OrderTransaction[])[],
 ): string | undefined {
+  if (unplaced !== undefined) return 'a base that is not known'
   const [one = [], other = []] = both.map((its) => its.flatMap(({ operations }) => operations))
   const isDouble =
     start === 'seen by one'
@@ -279,6 +309,14 @@ export function exceptionOf(
       (operation) => !looked.every(({ criteria }) => isWithin(criteria, listOf(operation))),
     )
     if (isRival || isOut) return 'moved out of the criteria'
+  }
+  const isBehind = both.some((its, device) => {
+    const hasSeen = start === 'seen' || (start === 'seen by one' && device === 0)
+    return hasSeen && its.some(({ at }, position) => timeBy(clocks[device]!, at, position) < 0)
+  })
+  if (isBehind) return 'a clock that is behind'
+  if (both.flat().some(({ operations }) => operations.some(({ isRemade }) => isRemade === true))) {
+    return 'another row under the key'
   }
   return undefined
 }
