@@ -81,7 +81,7 @@ export function answerPerforming(
     const streams: Streams = {
       upload: body ?? undefined,
       progress,
-      ...(hasNoRows === true ? {} : { emit: (item) => writer.write(writeEvent({ item })) }),
+      ...(hasNoRows === true ? {} : { emit: together((rows) => writer.write(rows)) }),
       ...(frame === undefined ? {} : { download: (bytes) => writer.write(frame(bytes)) }),
       signal: ended === undefined ? signal : AbortSignal.any([signal, ended]),
     }
@@ -101,6 +101,22 @@ export function answerPerforming(
     .catch(() => undefined)
     .finally(() => finished?.())
   return eventResponse(readByPart(readable, ended, statusOf))
+}
+
+/** Rows that are emitted at the same time are one write, which takes several times as long as making a row. */
+function together(write: (bytes: Uint8Array) => Promise<void>): NonNullable<Streams['emit']> {
+  let rows: Uint8Array[] = []
+  let writing: Promise<void> | undefined
+  return (item) => {
+    rows.push(writeEvent({ item }))
+    writing ??= Promise.resolve().then(() => {
+      const all = Buffer.concat(rows)
+      rows = []
+      writing = undefined
+      return write(all)
+    })
+    return writing
+  }
 }
 
 /** The events as the reader takes them; the reason of `ended` is the last one. */

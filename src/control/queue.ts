@@ -2,6 +2,8 @@ import type { Streams } from './operation'
 
 /** So many items wait for a slow reader; more are dropped, and counted. */
 const MOST_WAITING = 1_000
+/** So many are emitted at the same time. */
+const MOST_TOGETHER = 100
 
 /**
  * Emits the items that `follow` gives to `take` until the caller leaves or `follow` calls `end`. `take` returns at
@@ -12,9 +14,10 @@ export async function followed(
   { emit, signal }: Pick<Streams, 'emit' | 'signal'>,
   follow: (take: (item: unknown) => void, end: () => void) => Disposable,
 ): Promise<void> {
+  if (emit === undefined) return
   const waiting: unknown[] = []
   let missed = 0
-  let isOver = signal?.aborted === true || emit === undefined
+  let isOver = signal?.aborted === true
   let wake: () => void = () => undefined
 
   function take(item: unknown): void {
@@ -33,8 +36,8 @@ export async function followed(
   stack.defer(() => signal?.removeEventListener('abort', end))
   stack.use(follow(take, end))
   while (!isOver) {
-    const item = waiting.shift()
-    if (item !== undefined) await emit?.(item)
+    const items = waiting.splice(0, MOST_TOGETHER)
+    if (items.length > 0) await Promise.all(items.map((item) => emit(item)))
     else if (missed > 0) {
       waiting.push({ kind: 'missed', count: missed })
       missed = 0

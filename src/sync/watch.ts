@@ -1,7 +1,6 @@
 import type { Change } from '../domain/store/objects'
 import type { Commit, CommitUnit, Database, ReadTx } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
-import { nextTurn } from '../domain/value/turn'
 import type {
   CommitEvent,
   Delivery,
@@ -41,15 +40,18 @@ export interface WatchParts {
 }
 
 const MOST_FOLLOWERS = 20
-/** So many events are told in a second: more are not read by a person, and cost writers time. */
-const EVENTS_A_SECOND = 200
+/** So many events are told at once, and so many in each second after that: a person reads no more. */
+const BURST = 100
+const EVENTS_A_SECOND = 50
+/** Events within this time are told together, ms. */
+const TOGETHER_MS = 100
 /** So many sessions are named when a follower comes, and with a commit that does not concern them. */
 const MOST_SESSIONS = 50
 /** So many objects of a unit are looked at. */
 const MOST_OBJECTS = 20
 const MOST_REALMS = 20
 /** So many entries are looked at in one read. */
-const ENTRIES_OF_READ = 20
+const ENTRIES_OF_READ = 50
 /** Commits that a delivery is told for. */
 const MOST_RECENT = 100
 
@@ -63,7 +65,7 @@ export function createWatch({ open, now, sessions, silent, report }: WatchParts)
   /** Those that have begun hear everything; true for these. */
   const followers = new Map<Follower, boolean>()
   const pending: Entry[] = []
-  let left = EVENTS_A_SECOND
+  let left = BURST
   let missed = 0
   let isTelling = false
   /** The newest commits with their times by `performance.now`. */
@@ -100,7 +102,7 @@ export function createWatch({ open, now, sessions, silent, report }: WatchParts)
           if (entry !== undefined && 'begins' in entry) begin(entry.begins, event)
           else tellAll(event)
         }
-        await nextTurn()
+        await Bun.sleep(TOGETHER_MS)
       }
     } catch (error) {
       missed += pending.length
@@ -199,7 +201,7 @@ export function createWatch({ open, now, sessions, silent, report }: WatchParts)
       missed += count - rejections.length
     },
     tick() {
-      left = EVENTS_A_SECOND
+      left = Math.min(BURST, left + EVENTS_A_SECOND)
       tellEarly()
       if (missed === 0) return
       tellAll({ kind: 'missed', count: missed })
