@@ -48,7 +48,10 @@ test('a change is in Live with its writer and the devices that heard of it, and 
   expect(await rejected.locator('.badge.bad').textContent()).toMatch(/^[A-Z_]+$/)
   expect(await rejected.locator('.sentence').textContent()).not.toBe('')
   await rejected.getByRole('button', { name: 'Explain' }).click()
-  await page.getByRole('dialog', { name: 'Explain' }).getByText('No').first().waitFor()
+  const explained = page.getByRole('dialog', { name: 'Explain' })
+  await explained.getByLabel('Realm').fill('rlm-public')
+  await explained.getByRole('button', { name: 'Ask' }).click()
+  await explained.getByText('No').first().waitFor()
   await page.keyboard.press('Escape')
 
   // The lines are kept while other pages are open.

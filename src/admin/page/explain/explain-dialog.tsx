@@ -1,5 +1,6 @@
 import { Dialog } from '../parts/dialog'
-import { Explain, type Question } from './explain'
+import { Explain } from './explain'
+import type { Question } from './question'
 
 /** Explains a right of a user over the page. */
 export function ExplainDialog({ question, onClose }: { question: Question; onClose: () => void }) {

@@ -4,15 +4,7 @@ import { Icon } from '../parts/icon'
 import { useOperation } from '../server/operation'
 import { database, hrefOf } from '../shell/route'
 import { Text } from '../parts/text'
-
-export interface Question {
-  readonly as: string
-  readonly do: 'read' | 'add' | 'update' | 'delete'
-  readonly table: string
-  readonly key: string | null
-  readonly realm?: string | null
-  readonly property?: string | null
-}
+import { type Question, VERBS } from './question'
 
 interface Member {
   readonly row: string
@@ -30,16 +22,17 @@ interface Explanation {
   readonly members: readonly Member[]
 }
 
-const VERBS = ['read', 'add', 'update', 'delete'] as const
-
 /** Whether a user may do something with an object, and the steps that lead to the answer. */
 export function Explain({ question }: { question: Question }) {
-  const [verb, setVerb] = useState(question.do)
-  const [user, setUser] = useState(question.as)
-  const [asked, setAsked] = useState(question.as)
+  const [draft, setDraft] = useState(question)
+  const [asked, setAsked] = useState(question)
+  const change = (changes: Partial<Question>) => setDraft({ ...draft, ...changes })
+  const ask = () => setAsked({ ...draft, as: draft.as.trim() })
+  // A rejected write does not tell the realm that it was to go to.
+  const isWhole = asked.as !== '' && (asked.do !== 'add' || asked.realm !== null)
   const { value, error } = useOperation<Explanation>(
     'explain',
-    asked === '' ? null : { database: database.value, ...question, as: asked, do: verb },
+    isWhole ? { database: database.value, ...asked } : null,
   )
   return (
     <div class="explain">
@@ -47,38 +40,84 @@ export function Explain({ question }: { question: Question }) {
         class="explain-question"
         onSubmit={(event) => {
           event.preventDefault()
-          setAsked(user.trim())
+          ask()
         }}
       >
         <span>May</span>
         <input
           aria-label="User"
           placeholder="bob@example.com"
-          value={user}
+          value={draft.as}
           spellcheck={false}
-          onInput={({ currentTarget }) => setUser(currentTarget.value)}
-          onBlur={() => setAsked(user.trim())}
+          onInput={({ currentTarget }) => change({ as: currentTarget.value })}
+          onBlur={ask}
         />
         <select
           aria-label="Act"
-          value={verb}
-          onChange={({ currentTarget }) => setVerb(currentTarget.value as Question['do'])}
+          value={draft.do}
+          onChange={({ currentTarget }) => {
+            const verb = VERBS.find((each) => each === currentTarget.value) ?? 'read'
+            change({ do: verb })
+            setAsked({ ...draft, do: verb })
+          }}
         >
-          {VERBS.map((each) => (
-            <option key={each}>{each}</option>
+          {VERBS.map((verb) => (
+            <option key={verb}>{verb}</option>
           ))}
         </select>
         <span class="clip">
           <b>
             <Text text={question.table} />
           </b>{' '}
-          {question.key !== null && <Text text={question.key} />}
+          {question.key !== null && draft.do !== 'add' && <Text text={question.key} />}
         </span>
+        {draft.do === 'update' && (
+          <Detail
+            label="Property"
+            placeholder="any property"
+            value={draft.property}
+            onInput={(property) => change({ property })}
+            onLeave={ask}
+          />
+        )}
+        {draft.do === 'add' && (
+          <Detail
+            label="Realm"
+            placeholder="rlm-public"
+            value={draft.realm}
+            onInput={(realm) => change({ realm })}
+            onLeave={ask}
+          />
+        )}
         <button class="small-button">Ask</button>
       </form>
       <Failure error={error} />
-      {value !== undefined && asked !== '' && <Answer explanation={value} />}
+      {value !== undefined && isWhole && <Answer explanation={value} />}
+      {asked.do === 'add' && asked.realm === null && (
+        <p class="soft">Name the realm: its id, or the id of a user for a private one.</p>
+      )}
     </div>
+  )
+}
+
+interface DetailProps {
+  readonly label: string
+  readonly placeholder: string
+  readonly value: string | null
+  readonly onInput: (text: string | null) => void
+  readonly onLeave: () => void
+}
+
+function Detail({ label, placeholder, value, onInput, onLeave }: DetailProps) {
+  return (
+    <input
+      aria-label={label}
+      placeholder={placeholder}
+      value={value ?? ''}
+      spellcheck={false}
+      onInput={({ currentTarget }) => onInput(currentTarget.value || null)}
+      onBlur={onLeave}
+    />
   )
 }
 

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'preact/hooks'
 import { ExplainDialog } from '../explain/explain-dialog'
+import { questionOf } from '../explain/question'
 import { Icon } from '../parts/icon'
 import { exactTime } from '../parts/ago'
 import { visible } from '../parts/visible'
@@ -86,7 +87,7 @@ function RejectedRow({ rejected }: { rejected: Rejected }) {
       </div>
       {isExplaining && user && (
         <ExplainDialog
-          question={{ as: user, do: 'update', table, key }}
+          question={questionOf(user, rejected)}
           onClose={() => setIsExplaining(false)}
         />
       )}

@@ -96,7 +96,16 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
       {object !== undefined && view === 'value' && !isEditing && <ValueView object={object} />}
       {view === 'seers' && <Seers table={table} objectKey={key} realmId={object?.realmId} />}
       {view === 'explain' && (
-        <Explain question={{ as: object?.owner ?? '', do: 'read', table, key }} />
+        <Explain
+          question={{
+            as: object?.owner ?? '',
+            do: 'read',
+            table,
+            key,
+            realm: null,
+            property: null,
+          }}
+        />
       )}
       {view === 'traces' && <Traces table={table} objectKey={key} />}
     </Panel>

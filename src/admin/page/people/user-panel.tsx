@@ -116,7 +116,7 @@ export function UserPanel({
           {may('object.listAs') && <a href={hrefOf('see-as', userId)}>See the data as this user</a>}
           <Memberships userId={userId} />
           <Devices userId={userId} />
-          {Object.keys(user.data).length > 0 && (
+          {user.data !== null && Object.keys(user.data).length > 0 && (
             <section class="part">
               <h3>Data</h3>
               <Tree entries={Object.entries(user.data)} />

@@ -8,7 +8,8 @@ export interface User {
   readonly validUntil?: string
   readonly evalDaysLeft?: number
   readonly deactivated: string | null
-  readonly data: { readonly displayName?: unknown; readonly email?: unknown }
+  /** Whatever the application or the provider has kept. */
+  readonly data: Readonly<Record<string, unknown>> | null
 }
 
 export interface UserPage {
@@ -19,7 +20,8 @@ export interface UserPage {
 
 /** The name that a user is shown with. */
 export function nameOf({ data, userId }: User): string {
-  return typeof data.displayName === 'string' && data.displayName !== '' ? data.displayName : userId
+  const name = data?.['displayName']
+  return typeof name === 'string' && name !== '' ? name : userId
 }
 
 /** The licence of a user in a word or two, and its colour. */

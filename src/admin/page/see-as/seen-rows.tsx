@@ -62,7 +62,7 @@ export function SeenRows({ user, table, found, others }: SeenRowsProps) {
       )}
       {asked !== null && others !== undefined && (
         <ExplainDialog
-          question={{ as: others.user, do: 'read', table, key: asked }}
+          question={{ as: others.user, do: 'read', table, key: asked, realm: null, property: null }}
           onClose={() => setAsked(null)}
         />
       )}
