@@ -39,6 +39,8 @@ import { type Logs, serverLog } from './log/log'
 //   each caller and window, or each process gets its share of the limit.
 // - Replies to repeated refresh requests (`auth/grant/refresh`), proofs of an address (`auth/otp/proof`) and codes of
 //   the service (`auth/service`) are good in the process that made them: they become sealed rows that expire.
+// - Sessions, links and tickets of the page for administrators (`auth/admin`, `http/admin`) are good in the process that
+//   made them, whose key seals the cookies: a browser stays with one process. Its followers are counted per process.
 // - The marks of deleted databases (`host/deletions`) are read from a commit, and their removal becomes a duty. Opening,
 //   removing and adopting a database (`host/hosts`) is in turn within a process: the engine must lock, and tell the
 //   others to close it. Those who wait for a job (`domain/job/job-end`) stay.
