@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import process from 'node:process'
 import type { Clock } from '../clock'
 import { type Config, readConfig } from '../config/config'
 import { SETTINGS } from '../config/settings'
@@ -62,8 +63,8 @@ interface SessionOptions {
 
 /**
  * Runs `work` on the data folder, through the server that holds it if there is one. Where no folder is
- * named and there is none in the usual place, that is the folder of the one server of this user. Throws
- * `UNKNOWN_DATABASE` when there is no such folder.
+ * named and there is none in the usual place, that is the folder of the service for root, or that of the one server of
+ * this user. Throws `UNKNOWN_DATABASE` when there is no such folder.
  */
 export async function inSession<T>(
   cli: Cli,
@@ -83,18 +84,32 @@ export async function inSession<T>(
 
 /** The settings of a command, with the data folder that `inSession` says. */
 export function findFolder(
-  { terminal }: Cli,
+  cli: Cli,
   { data, config: file }: FolderOptions,
   { makesFolder = false, isDestructive = false }: SessionOptions = {},
 ): Config {
+  const { terminal } = cli
   const config = { ...readConfig({ file, flags: { data } }), memory: false }
   if (existsSync(config.data)) return config
   const isNamed = config.data !== resolve(SETTINGS.data.fallback)
   if (isNamed || isDestructive) throw noFolder(config.data)
   if (makesFolder) return config
+  if (file === undefined && isForService()) {
+    note(terminal, `Using the settings of the service, ${SERVICE_SETTINGS}`)
+    return findFolder(cli, { config: SERVICE_SETTINGS })
+  }
   const folder = requireOneServer(config.data)
   note(terminal, `Using the data of the running server, ${quoted(folder)}`)
   return { ...config, data: folder }
+}
+
+/** Where the package for Debian keeps the settings of its service, which runs as a user of its own. */
+const SERVICE_SETTINGS = '/etc/satchel/satchel.json'
+
+/** True for root on a machine with that package, unless root runs a server too. */
+function isForService(): boolean {
+  const isRoot = process.getuid?.() === 0
+  return isRoot && existsSync(SERVICE_SETTINGS) && findServers().length === 0
 }
 
 /** The data folder of the one server of this user. Throws `UNKNOWN_DATABASE` when there is not one. */

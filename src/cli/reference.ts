@@ -29,7 +29,7 @@ Commands work with and without a running server: if one serves the data folder, 
 
 | option | meaning |
 |---|---|
-| \`--data <folder>\` | the data folder (default: \`./data\`; without one, the folder of the one running server of the same user) |
+| \`--data <folder>\` | the data folder (default: \`./data\`; without one, for root the folder of the service in \`/etc/satchel/satchel.json\`, or else that of the one running server of the same user) |
 | \`--config <file>\` | read settings from this JSON file |
 | \`--db <name>\` | the database, in commands that work on one (default: \`main\`) |
 | \`--json\` | print JSON for programs |

@@ -70,6 +70,9 @@ describe.skipIf(noMachine !== undefined)(`On a bare Debian with systemd${noMachi
   })
 
   test('root asks the service, and has its manual', async () => {
+    const shown = JSON.parse(await sh('satchel status --json')) as Readonly<Record<string, unknown>>
+    expect(shown).toMatchObject({ state: 'running', folder: '/var/lib/satchel' })
+    expect(await sh('satchel health')).toBe('healthy\n')
     const config = '--config /etc/satchel/satchel.json'
     await sh(`satchel db create shop --json ${config}`)
     const { data } = JSON.parse(await sh(`satchel db list --json ${config}`)) as {
