@@ -252,15 +252,20 @@ describe('a login by mail', () => {
     await using server = await setup()
     const [ann, owner] = [await logIn(server), await server.logIn()]
     const leaving = new AbortController()
+    // A response that is collected is one that its reader has left.
+    const kept: Response[] = []
     const follow = async (browser: Browser) => {
       const body = { database: 'main' }
       const { signal } = leaving
-      return (await browser.send('POST', '/api/live.follow', { body, signal })).status
+      const answer = await browser.send('POST', '/api/live.follow', { body, signal })
+      kept.push(answer)
+      return answer.status
     }
     const statuses: number[] = []
     for (let count = 0; count < 7; count += 1) statuses.push(await follow(ann))
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
     expect(await follow(owner)).toBe(200)
+    expect(kept).toHaveLength(8)
     leaving.abort()
   })
 
