@@ -20,6 +20,7 @@ test.skipIf(PYTHON === null)(
     await until(() => manager.messages.includes('WATCHDOG=1'))
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)
+    await until(() => manager.messages.some((message) => message.startsWith('STOPPING=1')))
     const states = manager.messages.filter((message) => message !== 'WATCHDOG=1')
     expect(states.map((message) => message.split(' ')[0])).toEqual(['READY=1', 'STOPPING=1'])
   },

@@ -28,6 +28,7 @@ listens('A server that is a service (needs python3: apt-get install python3)', (
       await until(() => messages.some((message) => message.startsWith('RELOADING=1')))
       server.kill('SIGTERM')
       expect(await server.exited).toBe(0)
+      await until(() => messages.some((message) => message.startsWith('STOPPING=1')))
       const states = messages.filter((message) => message !== 'WATCHDOG=1')
       expect(states).toEqual([
         `READY=1 STATUS=Serving ${url}`,
