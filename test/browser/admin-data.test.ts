@@ -59,6 +59,9 @@ test('a person edits an object, sees the difference, and all that they did not t
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await page.getByText('Saved').waitFor()
   expect(await server.read('milk')).toEqual({ ...before, title: 'Oat milk' })
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByText('The object is as it was').waitFor()
+  expect(await server.read('milk')).toEqual(before)
 })
 
 test('a stale edit is refused with the difference, and goes on from the object as it is', async () => {
@@ -97,6 +100,7 @@ test('objects are found by a part, by a value and by their keys', async () => {
   await page.keyboard.press('End')
   await page.getByText('400 of 450').waitFor()
   await page.keyboard.press('End')
+  await page.locator('.page-title').getByText('450', { exact: true }).waitFor()
   await page.keyboard.press('End')
   await grid.getByText('Title 0', { exact: true }).waitFor()
 

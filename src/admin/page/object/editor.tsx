@@ -3,7 +3,7 @@ import { Failure } from '../parts/failure'
 import { call } from '../server/call'
 import { Refusal } from '../server/refusal'
 import { database } from '../shell/route'
-import { tellDone } from '../shell/toasts'
+import { tellDone, tellError } from '../shell/toasts'
 import { DiffView } from './diff-view'
 import { findDraft, keepDraft, type StoredObject, textOf } from './stored'
 
@@ -11,7 +11,7 @@ interface EditorProps {
   readonly table: string
   /** The object as it was when the edit began. */
   readonly object: StoredObject
-  readonly onSaved: (object: StoredObject) => void
+  readonly onSaved: () => void
   readonly onCancel: () => void
 }
 
@@ -35,14 +35,21 @@ export function Editor({ table, object, onSaved, onCancel }: EditorProps) {
       const input = { database: database.value, table, key: object.key, value: JSON.parse(text) }
       const saved = await call<StoredObject>('object.put', { ...input, ifRevision: base.revision })
       keepDraft(place, null)
-      tellDone('Saved')
-      onSaved(saved)
+      tellDone('Saved', { label: 'Undo', run: () => void undo(saved).catch(tellError) })
+      onSaved()
     } catch (error) {
       setError(error)
       if (isStale(error)) setStored(await showAgain(table, object.key))
     } finally {
       setIsBusy(false)
     }
+  }
+  /** Puts the object back, unless somebody has changed it since. */
+  const undo = async ({ revision }: StoredObject) => {
+    const input = { database: database.value, table, key: object.key, value: base.value }
+    await call('object.put', { ...input, ifRevision: revision })
+    tellDone('The object is as it was')
+    onSaved()
   }
   const takeOver = (now: StoredObject, keepsText: boolean) => {
     setBase(now)
