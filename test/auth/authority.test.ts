@@ -1,3 +1,4 @@
+import { heapStats } from 'bun:jsc'
 import { describe, expect, test } from 'bun:test'
 import { decodeJwt } from 'jose'
 import { createAuthority } from '../../src/auth/authority'
@@ -56,6 +57,25 @@ describe('verifying a token', () => {
     const again = authority.verify(first)
     expect(isAtOnce(again)).toBe(false)
     await again
+  })
+
+  test('does not keep tokens in memory that have expired', async () => {
+    await using server = await setupAuthority()
+    const order = { clientId: server.client.clientId, claims: null, scopes: [] }
+    const verifyNew = async () =>
+      void (await server.authority.verify((await server.authority.issue(order)).accessToken))
+    const setsInMemory = () => {
+      Bun.gc(true)
+      return heapStats().objectTypeCounts['Set'] ?? 0
+    }
+    await verifyNew()
+    const before = setsInMemory()
+    // Each has a set of scopes.
+    for (let i = 0; i < 500; i++) await verifyNew()
+    expect(setsInMemory() - before).toBeGreaterThanOrEqual(500)
+    server.clock.advance(2 * HOUR)
+    await verifyNew()
+    expect(setsInMemory() - before).toBeLessThan(100)
   })
 
   test('fails with the store, not with the token, when the store cannot be read', async () => {

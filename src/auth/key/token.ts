@@ -9,6 +9,7 @@ import {
 } from '../../domain/access/actor'
 import { isScope } from '../../domain/value/scope'
 import { SatchelError } from '../../domain/value/error'
+import { HOUR } from '../../domain/value/time'
 import type { KeyRing, Signer } from './key'
 
 /** The claims of an access token about itself and its database (design.md §4). */
@@ -72,6 +73,7 @@ export function createVerifier(
 ): (token: string) => Actor | Promise<Actor> {
   const audience = audienceOf(databaseId)
   const verified = new Map<string, Verified>()
+  let sweepAt = -Infinity
 
   async function check(token: string, now: number): Promise<Actor> {
     verified.delete(token)
@@ -79,6 +81,10 @@ export function createVerifier(
     // Signed while the clock was far ahead: it would outlive every limit.
     if (found.expires > now + longestLife) {
       throw invalid('The access token was issued in the future: log in again')
+    }
+    if (now >= sweepAt) {
+      forgetExpired(verified, now)
+      sweepAt = now + SWEEP_EVERY_MS
     }
     if (verified.size >= MAX_VERIFIED_TOKENS) forgetOldest(verified)
     verified.set(token, found)
@@ -105,6 +111,8 @@ const HEADER_NAMES = new Set(['alg', 'typ', 'kid'])
 
 /** How many verified tokens are remembered. */
 const MAX_VERIFIED_TOKENS = 10_000
+/** The usual life of a token: the memory is that of two hours, also where few people come each day. */
+const SWEEP_EVERY_MS = HOUR
 
 /** The facts that a valid signature confirms. */
 interface Verified {
@@ -144,6 +152,10 @@ function read(payload: JWTPayload): Verified {
 
 function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
+}
+
+function forgetExpired(verified: Map<string, Verified>, now: number): void {
+  for (const [token, { expires }] of verified) if (expires <= now) verified.delete(token)
 }
 
 function forgetOldest(verified: Map<string, Verified>): void {
