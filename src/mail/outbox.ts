@@ -151,7 +151,9 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
 async function pauseUnless(signal: AbortSignal, ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, ms)
-  signal.addEventListener('abort', () => resolve(), { once: true })
+  const end = () => resolve()
+  signal.addEventListener('abort', end, { once: true })
   await promise
+  signal.removeEventListener('abort', end)
   clearTimeout(timer)
 }

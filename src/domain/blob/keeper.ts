@@ -2,6 +2,7 @@ import type { Clock } from '../../clock'
 import { collectBlobs, removeStrays } from './collection'
 import type { BlobStore } from '../store/blob-store'
 import type { Database } from '../store/store'
+import { createRests } from '../value/rests'
 import { HOUR } from '../value/time'
 
 /** Removes blobs and bytes in the background once no object needs them. */
@@ -31,7 +32,7 @@ export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
   const left = new Set<string>()
   let isCalled = false
   let working = Promise.resolve()
-  const stop = Promise.withResolvers<void>()
+  const rests = createRests()
   const goesOn = () => !isStopped
 
   function inTurn(work: () => Promise<unknown>): Promise<void> {
@@ -57,7 +58,7 @@ export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
     if (isCalled) return
     isCalled = true
     void inTurn(async () => {
-      await Promise.race([Bun.sleep(delay), stop.promise])
+      await rests.rest(delay)
       isCalled = false
       await removeLeft()
     })
@@ -86,7 +87,7 @@ export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
     },
     async [Symbol.asyncDispose]() {
       isStopped = true
-      stop.resolve()
+      rests[Symbol.dispose]()
       clearInterval(timer)
       unsubscribe()
       await working

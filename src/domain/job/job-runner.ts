@@ -1,6 +1,7 @@
 import { SatchelError } from '../value/error'
 import { continueJob, PAUSING_KINDS, URGENT } from './job'
 import type { Database } from '../store/store'
+import { createRests } from '../value/rests'
 import { nextTurn } from '../value/turn'
 import type { Job } from '../store/records'
 
@@ -32,7 +33,7 @@ export function createJobRunner(
   let isStopped = false
   let isAwake = false
   let working = Promise.resolve()
-  const pause = Promise.withResolvers<void>()
+  const rests = createRests()
 
   const duty = database.duty('jobs', wake)
   const mayWork = () => duty.isMine && !isStopped
@@ -68,20 +69,16 @@ export function createJobRunner(
     const begun = performance.now()
     try {
       await steps[job.kind]?.(database, job)
-      if (PAUSING_KINDS.has(job.kind)) await rest(performance.now() - begun)
+      if (PAUSING_KINDS.has(job.kind)) await rests.rest(performance.now() - begun)
     } catch (error) {
       report(job, error)
       if (error instanceof SatchelError && PASSING.has(error.code)) {
-        await rest(PAUSE)
+        await rests.rest(PAUSE)
         return
       }
       const failure = error instanceof SatchelError ? error.message : 'It failed; see the log'
       await storeFailure(job, failure)
     }
-  }
-
-  function rest(milliseconds: number): Promise<void> {
-    return Promise.race([Bun.sleep(milliseconds), pause.promise])
   }
 
   /** A job whose failure cannot be stored stays unchanged and is retried at the next start. */
@@ -106,7 +103,7 @@ export function createJobRunner(
     async [Symbol.asyncDispose]() {
       isStopped = true
       unsubscribe()
-      pause.resolve()
+      rests[Symbol.dispose]()
       await working
       await duty[Symbol.asyncDispose]()
     },
