@@ -63,6 +63,7 @@ export async function passMonth({ hours, days, seed, report }: MonthOptions): Pr
     `${company.history.acknowledged} acknowledged writes`,
     `${office.authority.issued.length} certificates`,
     `${office.smtp.mails.length} mails`,
+    `${wire.repeated()} requests repeated`,
     `${(await target.list()).length} backups kept`,
   ]
   return { days: measured, problems, facts }

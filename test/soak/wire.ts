@@ -21,19 +21,33 @@ export interface Wire {
   connect(query: URLSearchParams, receive: (text: string) => void, closed: () => void): Link
   /** How long the requests since the last call took, ms. */
   times(): readonly number[]
+  /** How many requests were sent again because their connection was closed. */
+  repeated(): number
 }
 
 /** `main` is the address of the database; its certificate is not checked. */
 export function openWire(main: string): Wire {
   const tls = { rejectUnauthorized: false }
   let times: number[] = []
+  let repeated = 0
+
+  /** As browsers do, once more where a connection that was kept has been closed meanwhile. */
+  async function reach(path: string, init: BunFetchRequestInit): Promise<Response> {
+    try {
+      return await fetch(main + path, init)
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ECONNRESET')) throw error
+      repeated += 1
+      return await fetch(main + path, init)
+    }
+  }
 
   async function send(method: string, path: string, { token, type, body }: Request = {}) {
     const headers = new Headers(type === undefined ? {} : { 'content-type': type })
     if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
     const begun = performance.now()
     const init: BunFetchRequestInit = { method, headers, tls, redirect: 'manual' }
-    const response = await fetch(main + path, body === undefined ? init : { ...init, body })
+    const response = await reach(path, body === undefined ? init : { ...init, body })
     const text = await response.text()
     times.push(performance.now() - begun)
     return { status: response.status, text }
@@ -67,6 +81,7 @@ export function openWire(main: string): Wire {
         close: () => socket.close(),
       }
     },
+    repeated: () => repeated,
     times() {
       const taken = times
       times = []
