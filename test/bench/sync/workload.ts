@@ -77,10 +77,11 @@ async function measureTenClients(bench: Bench): Promise<Figure> {
       return { person, client: openClient(satchel.url, { userId: person, token }, person) }
     }),
   )
-  const cpuPer = async (kind: 'push' | 'post', stamp: string) => {
+  const { warmUp, seconds } = bench.options
+  const cpuPer = async (kind: 'push' | 'post', stamp: string, lasting = seconds) => {
     for (const { client } of clients) await client.sync([])
     const before = await cpuMilliseconds(satchel.pid)
-    const end = performance.now() + bench.options.seconds * 1000
+    const end = performance.now() + lasting * 1000
     let count = 0
     await Promise.all(
       clients.map(async ({ person, client }, n) => {
@@ -92,8 +93,8 @@ async function measureTenClients(bench: Bench): Promise<Figure> {
     )
     return ((await cpuMilliseconds(satchel.pid)) - before) / count
   }
-  await cpuPer('post', 'warmpost')
-  await cpuPer('push', 'warmpush')
+  await cpuPer('post', 'warmpost', warmUp)
+  await cpuPer('push', 'warmpush', warmUp)
   const values: number[] = []
   for (let round = 0; round < bench.options.rounds; round += 1) {
     const post = await cpuPer('post', `p${round}`)
