@@ -64,7 +64,7 @@ export interface Located {
 /** Positions that are located at once. */
 const MOST_LOCATED = 20_000
 /** Entries that are visited at once, which takes about twenty milliseconds. */
-export const MOST_VISITED = 100_000
+const MOST_VISITED = 100_000
 
 /**
  * Locates the rows of realms after `after`; undefined when the realms have more than `bound` rows. Their index is

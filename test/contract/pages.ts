@@ -109,6 +109,23 @@ export function describePages(openStore: OpenStore): void {
       },
     )
 
+    test('hold the newest of a realm with very many rows without those of others', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const [large, small] = [await ensureRealm(database, 'a'), await ensureRealm(database, 'b')]
+      const puts = names(20_100).map((id, n) =>
+        fresh(id, { realm: n % 20 === 0 && n > 20_000 ? small : large }),
+      )
+      await database.write((tx) => tx.objects.put(table, puts, NOW))
+      const wanted = names(20_100).filter((_, n) => n % 20 !== 0 || n <= 20_000)
+      const query = { realms: new Set([large]), order: 'newest', hasKeys: true } as const
+      const size = { rows: 70, bytes: 1_000_000 }
+      const pages = await pagesOf(database, table, { ...query, size }, ({ seq }) => ({ seq }))
+      const keys = pages.flatMap((page) => page.rows.map(({ key = '' }) => key))
+      expect(keys).toEqual(wanted.toReversed())
+    })
+
     test('have the keys of their rows where these are wanted', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
