@@ -17,7 +17,7 @@ listens('A server that is a service (needs python3: apt-get install python3)', (
       const server = serve(folder.path, manager.environment)
       const { messages } = manager
       await until(() => messages.some((message) => message.startsWith('READY=1')))
-      const url = /READY=1 STATUS=Serving (http:\/\/127\.0\.0\.1:\d+)$/.exec(
+      const url = /READY=1 STATUS=Serving (http:\/\/127\.0\.0\.1:\d+)$/m.exec(
         messages.join('\n'),
       )?.[1]
       expect((await fetch(`${url}/health`)).status).toBe(200)
