@@ -41,9 +41,9 @@ const WIDEST = 300
 const CHARACTER = 7.8
 const PADDING = 26
 
-/** A width for texts of these lengths, px: that of the longest of nine in ten. */
+/** A width for texts of these lengths, px: that of the longest of nine in ten, empty ones apart. */
 export function widthFor(lengths: readonly number[], header: number): number {
-  const sorted = lengths.toSorted((one, other) => one - other)
+  const sorted = lengths.filter((length) => length > 0).toSorted((one, other) => one - other)
   const most = sorted[Math.ceil((sorted.length - 1) * 0.9)] ?? 0
   const width = Math.max(most, header) * CHARACTER + PADDING
   return Math.round(Math.min(WIDEST, Math.max(NARROWEST, width)))

@@ -10,7 +10,7 @@ const UNITS = [
 /** A distance in time as people write it: `3 min ago`, `in 2 h`. `ms` is negative for the past. */
 export function relative(ms: number): string {
   const distance = Math.abs(ms)
-  if (distance < 5_000) return ms <= 0 ? 'now' : 'in 5 s'
+  if (distance < 5_000) return 'now'
   const [unit, length] = UNITS.find(([, length]) => distance >= length) ?? ['s', 1_000]
   const count = `${Math.floor(distance / length)} ${unit}`
   return ms < 0 ? `${count} ago` : `in ${count}`
