@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { version } from '../../package.json'
 import { debianVersion, makeDeb, makeDebs } from '../../packaging/deb'
 import { temporaryFolder } from '../setup'
 
@@ -24,7 +25,7 @@ describe.skipIf(Bun.which('dpkg-deb') === null)(
         '/etc/satchel/environment\n/etc/satchel/satchel.json\n',
       )
       expect(await output('dpkg-deb', '--field', deb, 'Version', 'Architecture')).toBe(
-        'Version: 0.1.0\nArchitecture: arm64\n',
+        `Version: ${version}\nArchitecture: arm64\n`,
       )
     })
 

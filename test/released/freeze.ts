@@ -27,13 +27,15 @@ async function main(version: string | undefined): Promise<number> {
   }
   const release = { version, hashes: migrations.map(hashOf) }
   writeFileSync(RELEASES_FILE, `${JSON.stringify([...RELEASED, release], null, 2)}\n`)
-  // A process of its own, which has the new version.
-  const { exitCode } = Bun.spawnSync(
-    [process.execPath, join(import.meta.dir, 'write-archive.ts')],
-    {
-      stdio: ['ignore', 'inherit', 'inherit'],
-    },
-  )
+  // A process of its own has the new version.
+  return run('run', 'format') || run(join(import.meta.dir, 'write-archive.ts'))
+}
+
+function run(...words: readonly string[]): number {
+  const { exitCode } = Bun.spawnSync([process.execPath, ...words], {
+    cwd: ROOT,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
   return exitCode
 }
 
