@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import process from 'node:process'
-import { compile, compileReproducibly } from './packaging/compile'
-import { makeDebs } from './packaging/deb'
-import { DIST } from './packaging/folders'
-import { makePackage, makePublished } from './packaging/npm'
-import { findPlatform } from './packaging/platforms'
-import { makeRelease } from './packaging/release'
+import { compile, compileReproducibly } from './src/packaging/compile'
+import { makeDebs } from './src/packaging/deb'
+import { DIST } from './src/packaging/folders'
+import { makePackage, makePublished } from './src/packaging/npm'
+import { findPlatform } from './src/packaging/platforms'
+import { makeRelease } from './src/packaging/release'
 
 const EXECUTABLE = join(DIST, 'satchel')
 

@@ -11,7 +11,6 @@ const SOURCES = [
   'docs',
   'README.md',
   'LICENSE',
-  'packaging',
   'build.ts',
   'package.json',
   'bun.lock',

@@ -2,11 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dir, '..', '..')
-const FILES = [
-  '*.md',
-  '*.ts',
-  '{src,test,docs,migrations,packaging}/**/*.{ts,sql,md,html,handlebars,js,c}',
-]
+const FILES = ['*.md', '*.ts', '{src,test,docs,migrations}/**/*.{ts,sql,md,html,handlebars,js,c}']
 const THIS_FILE = 'test/house/words.ts'
 
 /** The beginning of a sentence, a clause after a colon or a semicolon, or a text. */

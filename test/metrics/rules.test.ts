@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT } from '../../packaging/folders'
+import { ROOT } from '../../src/packaging/folders'
 
 const GUIDES = join(ROOT, 'docs', 'metrics')
 const SOURCES = join(ROOT, 'src', 'metrics')

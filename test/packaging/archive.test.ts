@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { tarball } from '../../packaging/archive'
+import { tarball } from '../../src/packaging/archive'
 import { temporaryFolder } from '../setup'
 
 const TIME = Date.UTC(2030, 0, 31) / 1000

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bashCompletions, zshCompletions } from '../../packaging/completions'
+import { bashCompletions, zshCompletions } from '../../src/packaging/completions'
 import { temporaryFolder } from '../setup'
 
 /** Words of a command line, the last one unfinished, and some of the words that complete it. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT } from '../../packaging/folders'
+import { ROOT } from '../../src/packaging/folders'
 import { readConfig } from '../../src/config/config'
 
 const FOLDER = join(ROOT, 'docs', 'container')

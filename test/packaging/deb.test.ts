@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../package.json'
-import { debianVersion, makeDeb, makeDebs } from '../../packaging/deb'
+import { debianVersion, makeDeb, makeDebs } from '../../src/packaging/deb'
 import { temporaryFolder } from '../setup'
 
 describe.skipIf(Bun.which('dpkg-deb') === null)(

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { environmentName, SETTINGS } from '../../src/config/settings'
-import { allCommands, commandTree } from '../../packaging/command-tree'
-import { manualPage } from '../../packaging/manual'
+import { allCommands, commandTree } from '../../src/packaging/command-tree'
+import { manualPage } from '../../src/packaging/manual'
 
 const page = manualPage('0.1.0', Date.UTC(2030, 0, 31) / 1000)
 

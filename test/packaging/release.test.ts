@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bundledPackages } from '../../packaging/bundled'
-import { changesOf } from '../../packaging/changes'
-import { ROOT } from '../../packaging/folders'
-import { thirdPartyNotices } from '../../packaging/notices'
-import { billOfMaterials } from '../../packaging/sbom'
+import { bundledPackages } from '../../src/packaging/bundled'
+import { changesOf } from '../../src/packaging/changes'
+import { ROOT } from '../../src/packaging/folders'
+import { thirdPartyNotices } from '../../src/packaging/notices'
+import { billOfMaterials } from '../../src/packaging/sbom'
 
 interface Bill {
   readonly components: readonly {

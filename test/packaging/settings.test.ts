@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { readConfig } from '../../src/config/config'
 import { temporaryFolder } from '../setup'
 
-const DEBIAN = join(import.meta.dir, '..', '..', 'packaging', 'debian')
+const DEBIAN = join(import.meta.dir, '..', '..', 'src', 'packaging', 'debian')
 const SETTINGS = join(DEBIAN, 'satchel.json')
 
 test('the settings of the package serve this machine only, and not in development', () => {

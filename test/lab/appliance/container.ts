@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DIST, ROOT } from '../../../packaging/folders'
+import { DIST, ROOT } from '../../../src/packaging/folders'
 import { until } from '../../timing'
 import { childOf, makeImage } from './machine'
 import { missing, output } from './tools'

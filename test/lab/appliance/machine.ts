@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { DIST } from '../../../packaging/folders'
+import { DIST } from '../../../src/packaging/folders'
 import { until } from '../../timing'
 import { output, type Tool } from './tools'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { ROOT } from '../../../packaging/folders'
+import { ROOT } from '../../../src/packaging/folders'
 import { setupServer } from '../../setup'
 import { missing, output } from './tools'
 

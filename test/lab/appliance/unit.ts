@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { ROOT } from '../../../packaging/folders'
+import { ROOT } from '../../../src/packaging/folders'
 import { missing, output } from './tools'
 
-const UNIT = join(ROOT, 'packaging', 'debian', 'satchel.service')
+const UNIT = join(ROOT, 'src', 'packaging', 'debian', 'satchel.service')
 /** Of ten: a service without any protection has 9.6. */
 const MOST_EXPOSURE = 2
 

@@ -1,7 +1,7 @@
 import { parse } from 'jsonc-parser'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { license, packageManager, version } from '../package.json'
+import { license, packageManager, version } from '../../package.json'
 import { type BundledPackage, bundledPackages } from './bundled'
 import { ROOT } from './folders'
 

@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings'
-import { wholeProgram } from '../src/cli/reference'
+import { wholeProgram } from '../cli/reference'
 
 /** A command with the commands below it, as its help shows them. */
 export interface DescribedCommand {

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import process from 'node:process'
-import { version } from '../package.json'
+import { version } from '../../package.json'
 import { type ArchivedFile, tarball } from './archive'
 import { changesOf } from './changes'
 import { commitTime, git } from './commit'

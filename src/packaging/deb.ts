@@ -2,7 +2,7 @@ import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import process from 'node:process'
 import { gzipSync } from 'node:zlib'
-import { version } from '../package.json'
+import { version } from '../../package.json'
 import { commitTime } from './commit'
 import { compileReproducibly } from './compile'
 import { bashCompletions, zshCompletions } from './completions'
@@ -184,7 +184,7 @@ async function md5Line(path: string, name: string): Promise<string> {
   return `${hasher.digest('hex')}  ${name}\n`
 }
 
-/** A file of this package from `packaging/debian`. */
+/** A file of this package from `src/packaging/debian`. */
 function own(name: string): Promise<Uint8Array> {
   return readFile(join(import.meta.dir, 'debian', name))
 }

@@ -1,5 +1,5 @@
-import { EXIT } from '../src/cli/program'
-import { environmentName, type Setting, SETTINGS } from '../src/config/settings'
+import { EXIT } from '../cli/program'
+import { environmentName, type Setting, SETTINGS } from '../config/settings'
 import { allCommands, commandTree, type DescribedCommand } from './command-tree'
 
 /** The manual page `satchel(1)` in the language of man, from the commands and the settings. `time` is in seconds. */
