@@ -8,7 +8,7 @@ import { nameHolder, readHolder } from './host/holder'
 import { type ControlListener, listenForCommands } from './control/listener'
 import { type DataFolder, takeDataFolder } from './host/data-folder'
 import type { openFolderEngine } from './host/folder-engine'
-import type { Host } from './host/host'
+import type { OpenDatabase } from './host/host'
 import type { Testing } from './host/test-mode'
 import type { AnswerTest } from './http/routes/testing'
 import type { ClientCredentials } from './domain/database/client'
@@ -324,7 +324,7 @@ async function fillDatabase(folder: DataFolder, name: string, config: Config): P
   if (config.schema === null && config.seed === null) return
   const { declareSchema, importSeed, readSources } = await import('./control/seed')
   const { schema, seed } = await readSources(config.schema, config.seed)
-  const plant = async (database: Host) => {
+  const plant = async (database: OpenDatabase) => {
     if (seed !== null) await importSeed(folder, database, seed)
   }
   folder.testing?.seededBy(plant)

@@ -4,7 +4,7 @@ import type { SyncClient } from '../domain/store/sync'
 import { placeRevision } from '../domain/sync/revision'
 import { SatchelError } from '../domain/value/error'
 import { foldUserId } from '../domain/value/user-id'
-import type { Host } from '../host/host'
+import type { OpenDatabase } from '../host/host'
 import type { LiveSession } from '../host/live-view'
 import type { Serving } from '../host/serving'
 import { described, optional, text } from './fields'
@@ -61,7 +61,7 @@ export const deviceOperations = {
 }
 
 /** The newest connection of each local database of a user. */
-function sessionsByClient(host: Host, serving: Serving | null): Map<string, LiveSession> {
+function sessionsByClient(host: OpenDatabase, serving: Serving | null): Map<string, LiveSession> {
   const sessions = new Map<string, LiveSession>()
   for (const session of serving?.live.sessions(host) ?? []) {
     const subject = session.caller?.actor.subject ?? ''

@@ -4,7 +4,7 @@ import type { ReadTx, Write, WriteTx } from '../domain/store/store'
 import { type ErrorCode, SatchelError } from '../domain/value/error'
 import type { Scope } from '../domain/value/scope'
 import type { DataFolder } from '../host/data-folder'
-import type { Host } from '../host/host'
+import type { OpenDatabase } from '../host/host'
 import type { Recorder } from './record'
 import { type Fields, readFields, type Refuse, type Schema, text, type Values } from './fields'
 
@@ -147,7 +147,7 @@ export interface OperationContext extends Streams {
  */
 export function onDatabase<F extends Fields, Output>(
   declaration: Declaration<F, Output>,
-  run: (host: Host, input: Values<F>, context: OperationContext) => Promise<Output>,
+  run: (host: OpenDatabase, input: Values<F>, context: OperationContext) => Promise<Output>,
 ): Operation<F & Database, Output> {
   const input = { ...DATABASE, ...declaration.input }
   return {
@@ -182,7 +182,7 @@ export function onDatabase<F extends Fields, Output>(
 }
 
 /** Writes for a caller who may still write, and records the change in its unit. */
-export function writeFor({ database, clock }: Host, { actor, record }: Order): Write {
+export function writeFor({ database, clock }: OpenDatabase, { actor, record }: Order): Write {
   return (work) =>
     database.write(
       (tx) => {

@@ -3,7 +3,7 @@ import { MANAGE } from '../domain/access/door'
 import { listProviders, removeProvider } from '../domain/database/provider'
 import type { Provider, ProviderOptions } from '../domain/store/records'
 import { SCOPES } from '../domain/value/scope'
-import type { Host } from '../host/host'
+import type { OpenDatabase } from '../host/host'
 import { flag, optional, text, texts } from './fields'
 import { onDatabase, readUpload } from './operation'
 
@@ -79,7 +79,7 @@ function optionsOf(given: Given): ProviderOptions {
 }
 
 /** Without the client secret, which is never printed. */
-async function describe({ address }: Host, provider: Provider) {
+async function describe({ address }: OpenDatabase, provider: Provider) {
   const { sealedSecret, id: name, ...rest } = provider
   const base = await address()
   return {

@@ -5,7 +5,7 @@ import { parseSchemaFile } from '../domain/json/schema-file'
 import { pushSchema } from '../domain/object/tables'
 import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
-import type { Host } from '../host/host'
+import type { OpenDatabase } from '../host/host'
 import { because } from '../net/system-error'
 import { importInto } from './transfers'
 
@@ -35,7 +35,10 @@ export async function readSources(
  * Declares the tables of a schema file, or of the schema in an import file, as `satchel schema push`
  * does. Throws what it throws, with the path of the file.
  */
-export async function declareSchema({ database, clock }: Host, source: Source): Promise<void> {
+export async function declareSchema(
+  { database, clock }: OpenDatabase,
+  source: Source,
+): Promise<void> {
   const { name, bytes } = fileAt(source)
   await naming(name, async () => {
     const schemas = parseSchemaFile(await bytes.text())
@@ -47,7 +50,11 @@ export async function declareSchema({ database, clock }: Host, source: Source): 
  * Imports a file, or all files of a folder in the order of their names, as `satchel import` does. Throws
  * what it throws, with the path of the file.
  */
-export async function importSeed(folder: DataFolder, host: Host, source: Source): Promise<void> {
+export async function importSeed(
+  folder: DataFolder,
+  host: OpenDatabase,
+  source: Source,
+): Promise<void> {
   for (const { name, bytes } of await filesAt(source)) {
     await naming(name, () =>
       importInto(folder, host, bytes.stream(), {

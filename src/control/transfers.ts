@@ -13,7 +13,7 @@ import {
 import type { DamagedObject } from '../domain/transfer/rows'
 import { importFile } from '../domain/transfer/import'
 import type { DataFolder } from '../host/data-folder'
-import type { Host } from '../host/host'
+import type { OpenDatabase } from '../host/host'
 import { flag, number, oneOf, optional, text } from './fields'
 import { onDatabase, type Streams } from './operation'
 
@@ -66,7 +66,7 @@ export const transferOperations = {
 /** Imports a file as `importFile` does, within the limits of the folder. */
 export function importInto(
   { importLimits: limits }: DataFolder,
-  host: Host,
+  host: OpenDatabase,
   file: AsyncIterable<Uint8Array>,
   options: Omit<Parameters<typeof importFile>[3], 'limits'>,
 ) {
@@ -74,7 +74,7 @@ export function importInto(
 }
 
 async function exportZip(
-  host: Host,
+  host: OpenDatabase,
   now: number,
   selection: Selection,
   { download, progress }: Streams,
@@ -90,7 +90,7 @@ async function exportZip(
 
 /** `leftOut` counts the blobs, which a text format cannot hold. */
 async function exportText(
-  { database }: Host,
+  { database }: OpenDatabase,
   format: TextFormat,
   selection: Selection,
   { download, progress }: Streams,

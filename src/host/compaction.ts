@@ -3,7 +3,7 @@ import type { Job } from '../domain/store/records'
 import type { Compacted, Store } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import type { Backups } from './backups'
-import type { Host } from './host'
+import type { OpenDatabase } from './host'
 import type { Hosts } from './hosts'
 
 /** The jobs that remove what belonged to deleted users. */
@@ -39,7 +39,7 @@ export async function compactDatabase(
   return compacted
 }
 
-async function untilErased({ database, blobKeeper }: Host): Promise<void> {
+async function untilErased({ database, blobKeeper }: OpenDatabase): Promise<void> {
   for (;;) {
     const jobs = await database.read((tx) => tx.jobs.list())
     const erasing = jobs.find(({ kind }) => ERASING.has(kind))

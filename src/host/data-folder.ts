@@ -20,7 +20,7 @@ import { createDeletions, type Deletions } from './deletions'
 import { requireRestored, takeFolder } from './folder'
 import { openFolderEngine } from './folder-engine'
 import { thisProcess } from './holder'
-import { type Host, type HostContext, openHost, type TestDoubles } from './host'
+import { type OpenDatabase, type HostContext, openHost, type TestDoubles } from './host'
 import { createHosts, type Hosts } from './hosts'
 import type { Serving } from './serving'
 import type { Testing } from './test-mode'
@@ -45,7 +45,7 @@ export interface DataFolder extends AsyncDisposable {
     name: string,
     frames: AsyncIterable<Uint8Array>,
     revokesLogins: boolean,
-  ): Promise<{ readonly host: Host; readonly erasedUsers: number }>
+  ): Promise<{ readonly host: OpenDatabase; readonly erasedUsers: number }>
   /** Writes a database anew, as `compactDatabase` says. */
   compact(name: string, progress?: (done: number, total: number) => void): Promise<Compacted>
   /** The copies of databases from before an upgrade, the oldest first. */

@@ -4,15 +4,15 @@ import { lineOfServer, type ServerAudit } from '../domain/store/audit'
 import type { Write } from '../domain/store/store'
 import { HOUR } from '../domain/value/time'
 import { serverLog } from '../log/log'
-import type { Host } from './host'
+import type { OpenDatabase } from './host'
 import type { Hosts } from './hosts'
 
 /** Databases that are marked for deletion, and their removal when their time has come. */
 export interface Deletions extends Disposable {
   /** Marks the database, in a unit that `write` runs. Returns when it will be removed, ms. */
-  mark(host: Host, write?: Write): Promise<number>
+  mark(host: OpenDatabase, write?: Write): Promise<number>
   /** False when it was not marked. */
-  unmark(host: Host, write?: Write): Promise<boolean>
+  unmark(host: OpenDatabase, write?: Write): Promise<boolean>
   /** Removes the databases whose time has come. */
   sweep(): Promise<void>
 }

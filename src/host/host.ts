@@ -34,12 +34,12 @@ import type { Through } from './door'
 import { failedMail, keptMail, type Mailbox } from './mailbox'
 
 /** A database that is open and everything that lives with it, for one door. */
-export interface Host extends HostParts {
+export interface OpenDatabase extends OpenParts {
   readonly database: Database
 }
 
 /** Everything that lives with an open database. Disposing it closes all of that. */
-export interface HostParts extends AsyncDisposable {
+export interface OpenParts extends AsyncDisposable {
   readonly name: string
   readonly through: Through
   /** The time of the database: that of the machine unless a test changes it. */
@@ -105,7 +105,7 @@ export interface TestDoubles {
  * cannot be opened, the parts that were opened before it and the database are closed, and the error
  * of that part is thrown.
  */
-export async function openHost(through: Through, context: HostContext): Promise<HostParts> {
+export async function openHost(through: Through, context: HostContext): Promise<OpenParts> {
   const { call, tokenLimits, doubles, engine } = context
   const [auth, upkeep] = [through('auth'), through('upkeep')]
   const { name } = upkeep

@@ -1,7 +1,7 @@
 import { quoted, SatchelError } from '../domain/value/error'
 import type { Database, ReadTx, Store } from '../domain/store/store'
 import { type Door, doorsOf, type Through } from './door'
-import type { Host, HostParts } from './host'
+import type { OpenDatabase, OpenParts } from './host'
 import { MINUTE, SECOND } from '../domain/value/time'
 
 /** The databases of a store, opened on demand and kept in a bounded cache (design.md §2). */
@@ -15,30 +15,30 @@ export interface Hosts {
   /** The names of the databases, sorted. */
   list(): Promise<string[]>
   /** The host if it is open, which is enough for all requests but the first. */
-  findOpen(name: string): Host | undefined
+  findOpen(name: string): OpenDatabase | undefined
   /** Throws `UNKNOWN_DATABASE`. */
-  open(name: string): Promise<Host>
+  open(name: string): Promise<OpenDatabase>
   /**
    * `open` for a request, which does not wait long: throws `BUSY` while the file is migrated, for
    * instance.
    */
-  openSoon(name: string): Promise<Host>
+  openSoon(name: string): Promise<OpenDatabase>
   /** Opens the host and keeps it open until disposed: for work that may take minutes. */
   hold(name: string): Promise<HeldHost>
   /**
    * Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is not a database name. Nothing
    * is left of a database that cannot be opened.
    */
-  create(name: string): Promise<Host>
+  create(name: string): Promise<OpenDatabase>
   /** Gives a copied database an identity of its own, as `Store.adopt` says, and opens it. */
-  adopt(name: string): Promise<Host>
+  adopt(name: string): Promise<OpenDatabase>
   /** Opens the database that `make` makes. */
-  make(name: string, make: () => Promise<void>): Promise<Host>
+  make(name: string, make: () => Promise<void>): Promise<OpenDatabase>
   /**
    * Closes the database while `work` runs and opens it again. Live connections are closed: their clients
    * come back as after a restart.
    */
-  reopen(name: string, work: () => Promise<void>): Promise<Host>
+  reopen(name: string, work: () => Promise<void>): Promise<OpenDatabase>
   /** Closes the live connections of a database. */
   disconnect(name: string): void
   /** Closes the database and removes all its data. Throws `UNKNOWN_DATABASE`. */
@@ -59,7 +59,7 @@ export interface Hosts {
 }
 
 export interface HostWatcher {
-  opened(host: Host): void
+  opened(host: OpenDatabase): void
   /** The live connections of this database are to be closed: their clients come back. */
   disconnected(name: string): void
   /** The database with this name is gone. */
@@ -67,13 +67,13 @@ export interface HostWatcher {
 }
 
 export interface HeldHost extends Disposable {
-  readonly host: Host
+  readonly host: OpenDatabase
 }
 
 export interface HostsOptions {
   readonly store: Store
   /** Opens a host, which closes the database when it is disposed. Closes it also if opening fails. */
-  open(through: Through): Promise<HostParts>
+  open(through: Through): Promise<OpenParts>
   /** How many databases stay open although they are idle. */
   readonly kept?: number
   /** How often to look for databases to close, ms. */
@@ -85,9 +85,9 @@ export interface HostsOptions {
 }
 
 interface Entry {
-  readonly host: HostParts
+  readonly host: OpenParts
   /** The host as the doors have it that have asked for it. */
-  readonly views: Partial<Record<Door, Host>>
+  readonly views: Partial<Record<Door, OpenDatabase>>
   /** What the host uses, without counting it as use. */
   readonly database: Database
   readonly use: Use
@@ -277,7 +277,7 @@ export function createHosts(options: HostsOptions): AllHosts {
   }
 }
 
-function viewOf({ host, views }: Entry, door: Door): Host {
+function viewOf({ host, views }: Entry, door: Door): OpenDatabase {
   return (views[door] ??= { ...host, database: host.through(door) })
 }
 

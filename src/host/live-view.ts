@@ -1,14 +1,14 @@
-import type { Host } from './host'
+import type { OpenDatabase } from './host'
 
 /** The live connections of a server, as administrators see them (design.md §7). */
 export interface LiveView {
   /** The sockets of the database that are open. */
-  sessions(host: Host): Iterable<LiveSession>
+  sessions(host: OpenDatabase): Iterable<LiveSession>
   /**
    * `follower` hears of each commit from now on, and of its fate at each socket, until the result is disposed.
    * Throws `TOO_MANY_REQUESTS` when the database has too many followers.
    */
-  follow(host: Host, follower: Follower): Disposable
+  follow(host: OpenDatabase, follower: Follower): Disposable
 }
 
 /** A socket that is open. */

@@ -2,7 +2,7 @@ import type { TokenAnswer } from '../auth/grant/issuer'
 import type { TestStore } from '../domain/store/test-store'
 import type { Mailbox } from './mailbox'
 import type { Message } from '../mail/message'
-import type { Host, TestDoubles } from './host'
+import type { OpenDatabase, TestDoubles } from './host'
 import type { Hosts } from './hosts'
 
 /** Test mode (`--test`): what tests may do with the databases of this server. */
@@ -12,9 +12,9 @@ export interface Testing extends TestDoubles {
   /** Called once, when databases can be opened. */
   opened(hosts: Hosts, store: TestStore): void
   /** Called when databases have a seed: `seed` fills one with its first rows. */
-  seededBy(seed: (host: Host) => Promise<void>): void
+  seededBy(seed: (host: OpenDatabase) => Promise<void>): void
   /** Notes the database as it is now as the state to which `reset` returns; it has its seed. */
-  begin(host: Host): Promise<void>
+  begin(host: OpenDatabase): Promise<void>
   snapshot(database: string): Promise<{ readonly id: string }>
   /** Returns to a snapshot, without faults. Throws `UNKNOWN_OBJECT`. */
   restore(database: string, id: string): Promise<void>

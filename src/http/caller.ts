@@ -1,14 +1,14 @@
 import { ANONYMOUS, type Actor } from '../domain/access/actor'
 import { type Door, requireDoor } from '../domain/access/door'
 import { SatchelError } from '../domain/value/error'
-import type { Host } from '../host/host'
+import type { OpenDatabase } from '../host/host'
 import { type Call, segment } from './call'
 import type { HttpContext } from './context'
 
 /** A request whose caller is known and let in by the door of the route. */
 export interface Authorised {
   readonly call: Call
-  readonly host: Host
+  readonly host: OpenDatabase
   readonly actor: Actor
 }
 
@@ -30,7 +30,7 @@ export async function authorised(
 export async function identify(
   http: HttpContext,
   call: Call,
-  host: Host,
+  host: OpenDatabase,
   isCounted: boolean,
 ): Promise<Actor> {
   const actor = await actorOf(http, call, host)
@@ -43,7 +43,7 @@ export async function identify(
  * The caller, who is anonymous without an `Authorization` header. Throws `INVALID_TOKEN` for anything
  * but a valid token, and `TOO_MANY_REQUESTS` instead after too many invalid ones from the same network.
  */
-export async function actorOf(http: HttpContext, call: Call, host: Host): Promise<Actor> {
+export async function actorOf(http: HttpContext, call: Call, host: OpenDatabase): Promise<Actor> {
   const header = call.sent.headers.get('authorization')
   if (header === null) return ANONYMOUS
   try {
@@ -66,12 +66,12 @@ export function bearerToken(header: string | null): string {
  * The database that the first path segment names, at once when it is open. Throws `UNKNOWN_DATABASE`, `BUSY`
  * while opening takes long, and `TOO_MANY_REQUESTS` after too many unknown names.
  */
-export function hostOf(http: HttpContext, call: Call): Host | Promise<Host> {
+export function hostOf(http: HttpContext, call: Call): OpenDatabase | Promise<OpenDatabase> {
   const name = segment(call, 0)
   return http.hosts.findOpen(name) ?? openHost(http, call, name)
 }
 
-async function openHost(http: HttpContext, call: Call, name: string): Promise<Host> {
+async function openHost(http: HttpContext, call: Call, name: string): Promise<OpenDatabase> {
   try {
     return await http.hosts.openSoon(name)
   } catch (error) {

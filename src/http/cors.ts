@@ -2,7 +2,7 @@ import { isLoopbackOrigin, isOriginAllowed, listOrigins } from '../domain/databa
 import { findPublicAddress } from '../domain/database/public-address'
 import type { ReadTx } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
-import type { Host } from '../host/host'
+import type { OpenDatabase } from '../host/host'
 import type { Page } from '../sync/socket'
 import { answer } from './answer'
 import type { Call } from './call'
@@ -31,7 +31,7 @@ export interface OriginPolicy {
 }
 
 /** Finds the database of the request, for its list of origins; undefined when the path names none. */
-type FindHost = () => Promise<Host | undefined>
+type FindHost = () => Promise<OpenDatabase | undefined>
 
 /**
  * The CORS headers for an allowed origin (protocol.md §11, design.md §6). Throws `ORIGIN_NOT_ALLOWED`

@@ -2,7 +2,7 @@ import { createSteadyClock } from '../auth/steady-clock'
 import type { Clock } from '../clock'
 import { type ErrorCode, SatchelError } from '../domain/value/error'
 import { MINUTE } from '../domain/value/time'
-import type { Host } from '../host/host'
+import type { OpenDatabase } from '../host/host'
 import { type Counter, createCounter, type Quota } from '../limits/counter'
 import {
   formatTime,
@@ -22,19 +22,19 @@ import type { Call } from './call'
  */
 export interface Limiter {
   /** Counts a read or write for this subject; null: for the network of the caller. */
-  request(call: Call, host: Host, subject: string | null): void
+  request(call: Call, host: OpenDatabase, subject: string | null): void
   /** Counts a sync of one local database of this subject (protocol.md §4.3). */
-  sync(call: Call, host: Host, subject: string | null, identity: string): void
+  sync(call: Call, host: OpenDatabase, subject: string | null, identity: string): void
   /**
    * Counts a sync that may be the first one of a device, when it is its turn: clients do not repeat a
    * refused one. Returns the way to take the count back, for a sync that turns out to be a later one.
    * Throws as `Turns.enter`.
    */
-  firstSync(call: Call, host: Host, subject: string | null): Promise<() => void>
+  firstSync(call: Call, host: OpenDatabase, subject: string | null): Promise<() => void>
   /** Counts a call of the documentation or of an unknown address for the network of the caller, once. */
   other(call: Call): void
   /** Counts a token that is about to be issued to this subject. */
-  token(call: Call, host: Host, subject: string): void
+  token(call: Call, host: OpenDatabase, subject: string): void
   /** Counts a step of a login with a provider, or another page. */
   login(call: Call): void
   /**
@@ -71,7 +71,12 @@ export function createLimiter(
     return made
   }
 
-  function spend(call: Call, name: RateLimitName, host: Host | null, subject: string | null): void {
+  function spend(
+    call: Call,
+    name: RateLimitName,
+    host: OpenDatabase | null,
+    subject: string | null,
+  ): void {
     if (!isOn()) return
     const isKnown = host !== null && subject !== null
     const { subjects, networks } = countersOf(host?.clock ?? clockOf(call))

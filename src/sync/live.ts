@@ -2,7 +2,7 @@ import { createSteadyClock } from '../auth/steady-clock'
 import type { Clock } from '../clock'
 import type { Actor } from '../domain/access/actor'
 import { SECOND } from '../domain/value/time'
-import type { Host } from '../host/host'
+import type { OpenDatabase } from '../host/host'
 import type { Hosts } from '../host/hosts'
 import { createFrameMemory } from './frame-memory'
 import { createGate } from './gate'
@@ -17,9 +17,14 @@ export interface Live extends LiveView, Disposable {
    * is told so once it is open, because a client whose upgrade is refused waits for its user. Throws
    * `TOO_MANY_REQUESTS` for a client whose frames have just cost others too much (`Gate`).
    */
-  connect(host: Host, client: SocketClient, actor: Actor | undefined, network: string): SocketOwner
+  connect(
+    host: OpenDatabase,
+    client: SocketClient,
+    actor: Actor | undefined,
+    network: string,
+  ): SocketOwner
   /** Called before a request of a client is executed; `subject` is null for an anonymous one. */
-  answering(host: Host, identity: string, subject: string | null): Answering
+  answering(host: OpenDatabase, identity: string, subject: string | null): Answering
   /** How many sockets are open, of all databases. */
   readonly count: number
   /** Tells followers of the first rows that a request could not change, and how many there are. */
@@ -40,7 +45,7 @@ export function createLive({ hosts, clock, report }: LiveOptions): Live {
   const timer = setInterval(tick, SECOND)
   timer.unref()
 
-  function hubOf({ name, database, clock }: Host): Hub {
+  function hubOf({ name, database, clock }: OpenDatabase): Hub {
     const known = hubs.get(name)
     if (known?.databaseId === database.id) return known
     known?.detach()

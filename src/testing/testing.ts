@@ -9,7 +9,7 @@ import { requireEmail } from '../domain/value/email'
 import { quoted, SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import { newSecret } from '../domain/value/secret'
-import type { Host } from '../host/host'
+import type { OpenDatabase } from '../host/host'
 import type { Hosts } from '../host/hosts'
 import { type Fault, SERVICE, type Testing } from '../host/test-mode'
 import { createMailbox, type KeptMail, keptMail, type Mailbox } from '../host/mailbox'
@@ -55,7 +55,7 @@ export function createTesting(machine: Clock, token: string): Testing {
   const benches = new Map<string, Bench>()
   let hosts: Hosts
   let store: TestStore
-  let seed = async (_host: Host): Promise<void> => undefined
+  let seed = async (_host: OpenDatabase): Promise<void> => undefined
 
   function benchOf(database: string): Bench {
     const known = benches.get(database)
@@ -73,7 +73,7 @@ export function createTesting(machine: Clock, token: string): Testing {
     return bench
   }
 
-  async function takeSnapshot({ name, authority, database }: Host): Promise<Snapshot> {
+  async function takeSnapshot({ name, authority, database }: OpenDatabase): Promise<Snapshot> {
     await authority.settleLogins()
     const { clock, mailbox } = benchOf(name)
     const files = new Set(await Array.fromAsync(listFiles(database), ({ file }) => file))
@@ -81,7 +81,7 @@ export function createTesting(machine: Clock, token: string): Testing {
     return { image, clock: clock.state, mails: mailbox.mails, files }
   }
 
-  async function restoreTo(database: string, snapshot: Snapshot): Promise<Host> {
+  async function restoreTo(database: string, snapshot: Snapshot): Promise<OpenDatabase> {
     const bench = benchOf(database)
     const host = await hosts.reopen(database, async () => {
       await store.restore(database, snapshot.image)
@@ -101,18 +101,18 @@ export function createTesting(machine: Clock, token: string): Testing {
     )
   }
 
-  async function begin(host: Host): Promise<void> {
+  async function begin(host: OpenDatabase): Promise<void> {
     const bench = benchOf(host.name)
     bench.isSeeded = true
     bench.base = await takeBase(host)
   }
 
-  async function takeBase(host: Host): Promise<Base> {
+  async function takeBase(host: OpenDatabase): Promise<Base> {
     return { snapshot: await takeSnapshot(host), kept: await keptOf(host) }
   }
 
   /** Moves to a time before the present one: everything that has seen the present is opened again. */
-  async function goBack(host: Host, state: ClockState): Promise<void> {
+  async function goBack(host: OpenDatabase, state: ClockState): Promise<void> {
     const time = state.frozen ?? machine.now() + state.offset
     await host.authority.settleLogins()
     await host.database.write((tx) => tx.setLatestTime(time))
@@ -315,7 +315,7 @@ export function createTesting(machine: Clock, token: string): Testing {
 /** The name of the login provider for tests. */
 const IDP_NAME = 'test'
 
-async function addressOf(host: Host): Promise<string> {
+async function addressOf(host: OpenDatabase): Promise<string> {
   const address = await host.address()
   if (address !== null) return address
   throw new SatchelError(
@@ -325,7 +325,7 @@ async function addressOf(host: Host): Promise<string> {
 }
 
 /** Everything of a database that `reset` keeps. */
-async function keptOf({ database }: Host): Promise<string> {
+async function keptOf({ database }: OpenDatabase): Promise<string> {
   const kept = await database.read((tx) => [
     tx.tables.list(),
     tx.clients.list(),
@@ -337,7 +337,7 @@ async function keptOf({ database }: Host): Promise<string> {
   return JSON.stringify(kept)
 }
 
-async function findPage(database: Host['database'], page: string): Promise<URL> {
+async function findPage(database: OpenDatabase['database'], page: string): Promise<URL> {
   const listed = await database.read((tx: ReadTx) => listOrigins(tx))
   return requireRedirect(page, { listed, isDevelopment: true })
 }

@@ -6,7 +6,7 @@ import { requireEmail } from '../../domain/value/email'
 import { SatchelError } from '../../domain/value/error'
 import { CONNECT_CLIENT } from '../../domain/value/scope'
 import { HOUR, MINUTE } from '../../domain/value/time'
-import type { Host } from '../../host/host'
+import type { OpenDatabase } from '../../host/host'
 import { adminAnswer, adminJson } from './answers'
 import { cookieHeader, describeSession, sessionOf } from './halves'
 import { readLogin, requireText } from './input'
@@ -149,7 +149,7 @@ export function createLogins({ sessions, clock: machine }: AdminParts) {
 const WRONG: ReadonlySet<string> = new Set(['INVALID_OTP', 'OTP_EXPIRED', 'NOT_AUTHORIZED'])
 
 /** Undefined for an unknown name. Throws `BUSY` while opening takes long. */
-async function findHost({ http }: Visit, name: string): Promise<Host | undefined> {
+async function findHost({ http }: Visit, name: string): Promise<OpenDatabase | undefined> {
   try {
     return await http.hosts.openSoon(name)
   } catch (error) {

@@ -6,7 +6,7 @@ import { contentRange, multipartBytes, plainBytes, parseRanges } from '../body/b
 import { pacedStream } from '../body/json-stream'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
-import type { Host } from '../../host/host'
+import type { OpenDatabase } from '../../host/host'
 
 /** A blob never changes. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
@@ -28,7 +28,7 @@ const SMALL_BYTES = 64 * 1024
 export async function blobAnswer(
   http: HttpContext,
   call: Call,
-  { database, blobs }: Host,
+  { database, blobs }: OpenDatabase,
   blob: StoredBlob,
 ): Promise<Response> {
   const { type, size } = blob

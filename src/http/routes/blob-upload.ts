@@ -3,7 +3,7 @@ import { putBlob, roomForBlob } from '../../domain/blob/upload'
 import { requireBlobType } from '../../domain/value/blob'
 import { SatchelError } from '../../domain/value/error'
 import { decodePercent } from '../../domain/value/percent'
-import type { Host } from '../../host/host'
+import type { OpenDatabase } from '../../host/host'
 import { declaredLength, requireUncompressed } from '../body/body'
 import { chunksOf, withTimeout } from '../body/chunks'
 import type { Call } from '../call'
@@ -14,7 +14,7 @@ const IDLE_SECONDS = 30
 
 export interface Upload {
   readonly call: Call
-  readonly host: Host
+  readonly host: OpenDatabase
   readonly actor: Actor
   /** The id in the path, decoded. */
   readonly id: string

@@ -3,7 +3,7 @@ import type { Actor } from '../../domain/access/actor'
 import { DOORS, requireDoor } from '../../domain/access/door'
 import { SatchelError } from '../../domain/value/error'
 import { knowsBlobRefs } from '../../domain/sync/request'
-import type { Host } from '../../host/host'
+import type { OpenDatabase } from '../../host/host'
 import type { SocketClient } from '../../sync/socket'
 import { answer } from '../answer'
 import { actorOf } from '../caller'
@@ -51,7 +51,7 @@ export function changesRoutes(http: HttpContext): AnyElysia {
 async function findActor(
   http: HttpContext,
   call: Call,
-  host: Host,
+  host: OpenDatabase,
   token: string | null,
 ): Promise<Actor | undefined> {
   if (token === null) return await actorOf(http, call, host)

@@ -6,7 +6,7 @@ import { listProviders } from '../../domain/database/provider'
 import type { Provider } from '../../domain/store/records'
 import { type ErrorCode, SatchelError } from '../../domain/value/error'
 import { isWeb } from '../../domain/value/web-address'
-import type { Host } from '../../host/host'
+import type { OpenDatabase } from '../../host/host'
 import { answer } from '../answer'
 import { readForm } from '../body/body'
 import { type Call, segment } from '../call'
@@ -127,7 +127,7 @@ function describe(provider: Provider) {
 }
 
 /** Throws `NO_PUBLIC_ADDRESS`. */
-async function requireAddress(host: Host): Promise<string> {
+async function requireAddress(host: OpenDatabase): Promise<string> {
   const address = await host.address()
   if (address !== null) return address
   throw new SatchelError(

@@ -8,7 +8,7 @@ import { listObjects } from '../../domain/object/list'
 import { getObject } from '../../domain/object/object'
 import { removeObject } from '../../domain/object/remove'
 import { prepareUpsert, type UpsertPlan, upsertObjects } from '../../domain/object/upsert'
-import type { Host } from '../../host/host'
+import type { OpenDatabase } from '../../host/host'
 import type { SendInvitation } from '../../domain/rows/invitation'
 import { ROW_RULES, rowRulesWith } from '../../domain/rows/row-rules'
 import { decodePercent } from '../../domain/value/percent'
@@ -221,7 +221,7 @@ function answerStored(
   })
 }
 
-function sendInvitationFor(call: Call, host: Host): SendInvitation {
+function sendInvitationFor(call: Call, host: OpenDatabase): SendInvitation {
   return (tx, facts) => host.invitations.send(tx, facts, call.sent.headers.get('origin'))
 }
 
