@@ -78,8 +78,13 @@ export async function makeBackup(
   await using draft = await target.begin(name)
   const writer = createBackupWriter(target, draft, before)
   const reader = createFrameReader(writer)
-  const upload = streamOf(before === undefined ? nothing() : listKnown(target, before))
-  await send({ upload, download: reader.push })
+  const known = before === undefined ? nothing() : listKnown(target, before)
+  try {
+    await send({ upload: streamOf(known), download: reader.push })
+  } finally {
+    // A list that was not read to its end would keep a file open.
+    await known.return(undefined)
+  }
   reader.close()
   const { databases, files, bytes, written } = await writer.finish()
   const created = new Date(now).toISOString()

@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test'
+import { readdirSync, readlinkSync } from 'node:fs'
+import { openFolderTarget } from '../../src/backups/folder'
+import { makeBackup } from '../../src/backups/make'
+import { runJson } from '../cli/setup'
+import { setupServer, temporaryFolder } from '../setup'
+
+/** The open files of this process with this name; Linux only. */
+function openFiles(name: string): string[] {
+  return readdirSync('/proc/self/fd').flatMap((file) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${file}`)
+      return path.endsWith(name) ? [path] : []
+    } catch {
+      // Closed since the folder was read.
+      return []
+    }
+  })
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'the list of known blobs is closed, however far the sender reads it',
+  async () => {
+    await using server = await setupServer()
+    using place = temporaryFolder()
+    const headers = { authorization: `Bearer ${await server.token()}` }
+    for (let n = 0; n < 5; n += 1) {
+      const init = { method: 'PUT', headers, body: `content ${n}` }
+      expect((await fetch(`${server.main}/blob/a-blob-of-a-backup-${n}`, init)).status).toBe(200)
+    }
+    await runJson(['backup', place.path, '--data', server.folder])
+    const target = openFolderTarget(place.path)
+    const during: string[] = []
+    const made = makeBackup(
+      target,
+      async ({ upload }) => {
+        await upload?.getReader().read()
+        during.push(...openFiles('blobs.ndjson'))
+        throw new Error('The sender needs no more')
+      },
+      { now: Date.UTC(2031, 0, 1), version: '1' },
+    )
+    expect(await made.catch(String)).toBe('Error: The sender needs no more')
+    expect(during).toHaveLength(1)
+    expect(openFiles('blobs.ndjson')).toEqual([])
+  },
+)
