@@ -47,6 +47,8 @@ test('no regular expression of the server takes more than linear time', async ()
   }
 
   for (const path of [...new Bun.Glob('src/**/*.ts').scanSync(ROOT)].toSorted()) {
+    // The build reads nothing that a stranger has sent.
+    if (path.startsWith('src/packaging/')) continue
     walk(path, parseSync(path, await Bun.file(join(ROOT, path)).text()).program)
   }
   expect(found.length).toBeGreaterThan(100)
