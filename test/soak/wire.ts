@@ -25,20 +25,26 @@ export interface Wire {
   repeated(): number
 }
 
+const MOST_TRIES = 5
+const PAUSE_MS = 100
+
 /** `main` is the address of the database; its certificate is not checked. */
 export function openWire(main: string): Wire {
   const tls = { rejectUnauthorized: false }
   let times: number[] = []
   let repeated = 0
 
-  /** As browsers do, once more where a connection that was kept has been closed meanwhile. */
+  /** As devices do, again where the connection was closed: each kept one may have been, such as at a renewal. */
   async function reach(path: string, init: BunFetchRequestInit): Promise<Response> {
-    try {
-      return await fetch(main + path, init)
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ECONNRESET')) throw error
-      repeated += 1
-      return await fetch(main + path, init)
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await fetch(main + path, init)
+      } catch (error) {
+        const isReset = error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
+        if (!isReset || tries === MOST_TRIES) throw error
+        repeated += 1
+        await Bun.sleep(PAUSE_MS)
+      }
     }
   }
 
