@@ -19,7 +19,7 @@ const MODES: Readonly<Record<string, (names: readonly string[]) => Promise<void>
   /** The same bytes from the same commit, as all that is for a registry or a release. */
   '--reproducible': () => compileReproducibly(EXECUTABLE),
   /**
-   * `bun build.ts --npm` packs the executable into an npm package, `dist/npm/satchel-0.1.0.tgz`; with names such as
+   * `bun build.ts --npm` packs the executable into an npm package, `dist/npm/satchel-0.2.0.tgz`; with names such as
    * `darwin-arm64 linux-x64` executables for these platforms.
    */
   '--npm': (names) => makePackage(names.map(findPlatform)),
