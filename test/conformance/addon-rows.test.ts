@@ -92,15 +92,16 @@ test(
     await phone.run((db) => db.table('items').where('list').equals('x').modify({ owner: null }))
     const all = ['a', 'b', 'c', 'd'].map((id) => nobody(id, {}))
     await expectRows(phone, all)
-    await phone.run(async (db) => {
+    const changed = await phone.run(async (db) => {
       const items = db.table('items')
       await items.update('a', { n: 1 })
       await items.bulkUpdate([{ key: 'b', changes: { n: 2 } }])
       await items.upsert('c', { n: 3 })
       await items.where('id').equals('d').modify({ n: 4 })
+      return await items.get('d')
     })
-    // The add-on has put itself there.
-    expect((await rows(phone)).map(({ owner }) => owner)).toEqual([ALICE, ALICE, ALICE, ALICE])
+    // The add-on has put itself there, until the answer comes.
+    expect(changed).toHaveProperty('owner', ALICE)
     await expectRows(
       phone,
       all.map((row, at) => ({ ...row, n: at + 1 })),

@@ -137,7 +137,8 @@ export function createAdminSessions({
     const ends = now + Math.min(life ?? LONGEST_MS, LONGEST_MS)
     const session = {
       ...rights,
-      id: randomToken(16),
+      // A letter first: at a terminal a hyphen would begin an option.
+      id: `s${randomToken(16)}`,
       address,
       began: now,
       ends,

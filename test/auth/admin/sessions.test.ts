@@ -39,6 +39,14 @@ function setup() {
   }
 }
 
+test('the id of a login can be given to a command: it is never taken for an option', async () => {
+  const { begin } = setup()
+  for (let count = 0; count < 50; count += 1) {
+    const { session } = await begin()
+    expect(session.id).toMatch(/^s[\w-]{22}$/)
+  }
+})
+
 describe('a link', () => {
   const order = { database: null, isReadOnly: false, life: null }
 
