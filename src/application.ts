@@ -11,7 +11,7 @@ import { codeAndLinkOf } from './domain/store/mailer'
 import type { App } from './http/app'
 import type { HttpContext, PrintedMail, RejectedRequest } from './http/context'
 import type { RefusedRows } from './domain/sync/refused'
-import type { Rejection } from './host/live-view'
+import type { Rejection } from './host/live-event'
 import type { Call } from './http/call'
 import { createBodies } from './http/body/body'
 import { createUnsent } from './http/body/unsent'
@@ -180,7 +180,7 @@ function rejectionsOf(
   { subject: uid, device }: RejectedRequest,
   { first }: RefusedRows,
 ): Rejection[] {
-  const writer = { uid, device, door: 'sync' } as const
+  const writer = { uid, email: null, client: null, device, door: 'sync' }
   return first.map(({ key = null, rule = null, ...row }) => ({ writer, key, rule, ...row }))
 }
 

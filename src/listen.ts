@@ -85,7 +85,10 @@ function listenPlain(config: ListenConfig, application: Application): Listener {
 
 /** The socket that listens, and former ones whose connections have not ended. */
 interface Sockets {
-  /** The successor accepts connections from now on; those of the former socket stay open until they end. */
+  /**
+   * The successor accepts connections from now on. Requests and WebSockets of the former socket go on to their
+   * end; its idle connections are closed at once, and clients open others.
+   */
   replace(successor: HttpServer): void
   /** Registers all paths for the first socket (`Listener.complete`). */
   complete(): void
@@ -162,8 +165,7 @@ const LOOK_EVERY_MS = 1000
 
 /**
  * The certificate of a listening socket cannot be replaced: a second socket takes its place on the
- * same port. The first accepts no more connections; those it has stay open until they end, on either
- * side. Files are compared by their content once a second, because certificates are renewed behind
+ * same port. The first accepts no more connections, and ends those that it has (`replace`). Files are compared by their content once a second, because certificates are renewed behind
  * symbolic links.
  */
 async function listenTls(

@@ -7,7 +7,8 @@ import type { Hosts } from '../host/hosts'
 import { createFrameMemory } from './frame-memory'
 import { createGate } from './gate'
 import { type Answering, createHub, type Hub } from './hub'
-import type { LiveView, Rejection } from '../host/live-view'
+import type { Rejection } from '../host/live-event'
+import type { LiveView } from '../host/live-view'
 import type { SocketClient, SocketOwner } from './socket'
 
 /** The live connections of a server (protocol.md §5). Disposing it forgets them. */

@@ -1,5 +1,6 @@
 import type { Commit } from '../domain/store/store'
-import type { Delivery, LiveSession } from '../host/live-view'
+import type { Delivery } from '../host/live-event'
+import type { LiveSession } from '../host/live-view'
 
 /** Hears the fate of commits at the sockets of one database. Its methods must not throw, and return at once. */
 export interface Observer {

@@ -14,7 +14,8 @@ import {
   realmsChanged,
   TOKEN_EXPIRED,
 } from './messages'
-import type { Delivery, LiveSession, SessionState } from '../host/live-view'
+import type { Delivery } from '../host/live-event'
+import type { LiveSession, SessionState } from '../host/live-view'
 import type { Outbox } from './outbox'
 import type { Phase } from './phase'
 import { BLIND, lostSome, noticesOf, type Sight, sightOf } from './sight'

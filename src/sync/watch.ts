@@ -4,14 +4,13 @@ import { SatchelError } from '../domain/value/error'
 import type {
   CommitEvent,
   Delivery,
-  Follower,
   LiveEvent,
-  LiveSession,
   Rejection,
   SessionEvent,
   TableChanges,
   Writer,
-} from '../host/live-view'
+} from '../host/live-event'
+import type { Follower, LiveSession } from '../host/live-view'
 import type { Observer } from './observer'
 
 /**

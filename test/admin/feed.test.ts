@@ -1,17 +1,21 @@
 import { expect, test } from 'bun:test'
 import {
   addItems,
-  type Commit,
   EMPTY_FEED,
   type Feed,
-  type Heard,
   matches,
   MOST_ENTRIES,
-  type Rejected,
 } from '../../src/admin/page/live/feed'
+import type { CommitEvent, HeardEvent, RejectedEvent } from '../../src/host/live-event'
 
-const writer = { uid: 'alice@example.com', device: 'tablet', door: 'sync' }
-const commit = (revision: number): Commit => ({
+const writer = {
+  uid: 'alice@example.com',
+  email: null,
+  client: null,
+  device: 'tablet',
+  door: 'sync',
+}
+const commit = (revision: number): CommitEvent => ({
   kind: 'commit',
   at: revision,
   revision,
@@ -21,7 +25,7 @@ const commit = (revision: number): Commit => ({
   records: [],
   writer,
 })
-const heard = (revision: number, device: string): Heard => ({
+const heard = (revision: number, device: string): HeardEvent => ({
   kind: 'heard',
   after: revision - 1,
   revision,
@@ -30,7 +34,7 @@ const heard = (revision: number, device: string): Heard => ({
   outcome: 'sent',
   afterMs: 4,
 })
-const rejected: Rejected = {
+const rejected: RejectedEvent = {
   kind: 'rejected',
   at: 1,
   writer,

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { openSession } from '../../src/control/session'
-import type { LiveEvent } from '../../src/host/live-view'
+import type { LiveEvent } from '../../src/host/live-event'
 import { codeOf } from '../auth/setup'
 import { ALICE, BOB, setupData } from '../http/setup'
 import { until } from '../timing'
@@ -72,7 +72,7 @@ test('a rejected change is told with its code, rule and sentence, and its device
     {
       kind: 'rejected',
       at: server.clock.now(),
-      writer: { uid: BOB, device: 'phone', door: 'sync' },
+      writer: { uid: BOB, email: null, client: null, device: 'phone', door: 'sync' },
       table: 'plain',
       key: 'a',
       code: 'NOT_AUTHORIZED',

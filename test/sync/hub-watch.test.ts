@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { administrator, as } from '../access/setup'
 import { MINUTE } from '../auth/setup'
 import { fresh } from '../contract/fixture'
-import type { LiveEvent } from '../../src/host/live-view'
+import type { LiveEvent } from '../../src/host/live-event'
 import type { Hub } from '../../src/sync/hub'
 import { ALICE, BOB, settled, setupHub } from './setup'
 

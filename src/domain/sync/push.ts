@@ -46,10 +46,10 @@ export interface Pushed {
 }
 
 /** The size that the transactions of one unit have together at the most, and that of a longer one, which has a long unit. */
-const TOGETHER = 100
-const LONG = 500
+const SHARED_UNIT_SIZE = 100
+const LONG_UNIT_SIZE = 500
 /** A row with rules takes about as long as so many others. */
-const RULED = 5
+const SIZE_OF_ROW_WITH_RULES = 5
 
 /**
  * Executes the transactions of a request in order, each as a whole or not at all and each once
@@ -121,7 +121,9 @@ function isPlain({ rulesByTable }: Push, { operations }: ClientTransaction): boo
 /** True for a unit that writes nothing before all of it is judged, or judges each transaction apart. */
 function rarelyFails(push: Push, [first, ...others]: readonly ClientTransaction[]): boolean {
   if (first === undefined || others.length > 0) return true
-  return isPlain(push, first) && first.operations.length === 1 && sizeOf(push, first) <= TOGETHER
+  return (
+    isPlain(push, first) && first.operations.length === 1 && sizeOf(push, first) <= SHARED_UNIT_SIZE
+  )
 }
 
 /** Rows of a realm go with it, or with the membership in it, and the client may never have listed it. */
@@ -154,7 +156,7 @@ function unitsOf(push: Push): ClientTransaction[][] {
     const isAlone = transaction.isUpload || hasCriteria(transaction)
     if (isAlone || size > room) {
       units.push([transaction])
-      room = transaction.isUpload ? 0 : TOGETHER - size
+      room = transaction.isUpload ? 0 : SHARED_UNIT_SIZE - size
     } else {
       units.at(-1)?.push(transaction)
       room -= size
@@ -167,7 +169,7 @@ function unitsOf(push: Push): ClientTransaction[][] {
 function sizeOf({ rulesByTable }: Push, { operations }: ClientTransaction): number {
   let size = 1
   for (const { table, keys, action } of operations) {
-    size += keys.length * (rulesByTable.has(table) ? RULED : 1)
+    size += keys.length * (rulesByTable.has(table) ? SIZE_OF_ROW_WITH_RULES : 1)
     if (action.type === 'update') for (const changes of action.changes) size += changes.length
   }
   return size
@@ -182,7 +184,7 @@ function isLong(
   if (prepared !== undefined) return true
   let size = sizeOf(push, transaction)
   for (const keys of candidates?.keysByCriteria.values() ?? []) size += keys.length
-  return size > LONG
+  return size > LONG_UNIT_SIZE
 }
 
 /** Work that is done for the first transaction of a unit before the unit. */

@@ -49,7 +49,7 @@ export function createSync(http: HttpContext): AnswerSync {
     small: (body) => readSyncRequest(body, http.writeLimits),
     large: (pieces, grow) => readSyncBody(pieces, http.writeLimits, grow),
   }
-  const relieve = createRelief(RELIEF)
+  const relieve = createRelief(RELIEF_BYTES)
   const streams = createGate(MOST_STREAMS)
   const streamed = createCollector(COLLECT_AFTER)
   const made = (characters: number) => {
@@ -68,7 +68,7 @@ export function createSync(http: HttpContext): AnswerSync {
     if (!isAnonymous) {
       await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
     }
-    const maxBytes = isAnonymous ? UNCHANGING : LIMITS.bytes
+    const maxBytes = isAnonymous ? READ_ONLY_BYTES : LIMITS.bytes
     const source = { scratch: host.scratch, maxBytes, reader }
     const stored = await bodies.json(call, source, (request, bytes) =>
       store({ call, host, actor, isLater, bytes }, movedBy(request, host.lead()), stack),
@@ -116,7 +116,7 @@ export function createSync(http: HttpContext): AnswerSync {
         rulesByTable: rowRulesWith(sendInvitation),
         limits: http.writeLimits,
         ...(mayTakeLong(request) ? { signal: call.sent.signal } : {}),
-        ...(bytes > LARGE ? { relieve } : {}),
+        ...(bytes > LARGE_BYTES ? { relieve } : {}),
         contents: host.blobs,
         refused: (rows) =>
           http.rejected(
@@ -155,7 +155,7 @@ const LIMITS: BodyLimits = {
   values: FIXED_LIMITS.syncValues.most,
 }
 /** The limit for callers who send no changes, in bytes. */
-const UNCHANGING = 256 * 1024
+const READ_ONLY_BYTES = 256 * 1024
 
 /** The idle timeout of a connection after the answer, as of all others, s. */
 const IDLE_SECONDS = 30
@@ -164,11 +164,11 @@ const MOST_STREAMS = 8
 /** While several are streamed, garbage is collected after this many characters. */
 const COLLECT_AFTER = 12 * 1024 * 1024
 /** The size of a request whose units leave much garbage, in bytes. */
-const LARGE = 1024 * 1024
+const LARGE_BYTES = 1024 * 1024
 /** While these are executed, garbage is collected when the process has grown by so many bytes. */
-const RELIEF = 96 * 1024 * 1024
+const RELIEF_BYTES = 96 * 1024 * 1024
 /** How often, and how long after each other, a first sync is tried while the server is busy. */
-const TRIES = 20
+const MAX_TRIES = 20
 const PAUSE_MS = 1_000
 
 /** A signal takes time to make, and less is stored before a disconnect would be noticed. */
@@ -191,7 +191,7 @@ async function patiently<T>(isPatient: () => boolean, work: () => Promise<T>): P
       return await work()
     } catch (error) {
       const isBusy = error instanceof SatchelError && error.code === 'BUSY'
-      if (!isBusy || tries === TRIES || !isPatient()) throw error
+      if (!isBusy || tries === MAX_TRIES || !isPatient()) throw error
       await Bun.sleep(PAUSE_MS)
     }
   }

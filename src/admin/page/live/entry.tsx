@@ -7,7 +7,15 @@ import { visible } from '../parts/visible'
 import { Text } from '../parts/text'
 import { may } from '../server/session'
 import { hrefOf } from '../shell/route'
-import type { Commit, Entry, Heard, Outcome, Rejected, TableChange, Writer } from './feed'
+import type {
+  CommitEvent,
+  Delivery,
+  HeardEvent,
+  RejectedEvent,
+  TableChanges,
+  Writer,
+} from '../../../host/live-event'
+import type { Entry } from './feed'
 import { Hearers } from './hearers'
 
 /** A line, which is only drawn again when it has changed. */
@@ -19,7 +27,7 @@ export function EntryRow({ entry }: { entry: Entry }) {
   }, [entry])
 }
 
-function CommitRow({ commit, heard }: { commit: Commit; heard: readonly Heard[] }) {
+function CommitRow({ commit, heard }: { commit: CommitEvent; heard: readonly HeardEvent[] }) {
   return (
     <li class="entry">
       <Clock at={commit.at} />
@@ -47,11 +55,11 @@ function CommitRow({ commit, heard }: { commit: Commit; heard: readonly Heard[] 
 }
 
 /** The writer of a change has it in the answer. */
-function isOther(writer: Writer, outcome: Outcome, device: string): boolean {
+function isOther(writer: Writer, outcome: Delivery, device: string): boolean {
   return outcome !== 'answered' || device !== writer.device
 }
 
-function RejectedRow({ rejected }: { rejected: Rejected }) {
+function RejectedRow({ rejected }: { rejected: RejectedEvent }) {
   const [isExplaining, setIsExplaining] = useState(false)
   const { writer, table, key, code, message, rule } = rejected
   const user = writer.uid ?? writer.email
@@ -136,7 +144,7 @@ function Author({ writer }: { writer: Writer }) {
 
 const SHOWN_KEYS = 3
 
-function Change({ change }: { change: TableChange }) {
+function Change({ change }: { change: TableChanges }) {
   const { table, puts, deletes, keys } = change
   const rest = puts + deletes - Math.min(keys.length, SHOWN_KEYS)
   return (

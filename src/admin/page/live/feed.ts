@@ -1,97 +1,9 @@
-/** The author of a change, as far as it is known. */
-export interface Writer {
-  readonly uid: string | null
-  readonly email?: string | null
-  /** An API client. */
-  readonly client?: string | null
-  /** The local database of a client. */
-  readonly device: string | null
-  /** The part of the server: `rest`, `sync`, `jobs` … */
-  readonly door: string | null
-}
-
-export interface TableChange {
-  readonly table: string
-  readonly puts: number
-  readonly deletes: number
-  /** The first few keys. */
-  readonly keys: readonly string[]
-}
-
-/** The first event: the newest revision. */
-export interface Start {
-  readonly kind: 'start'
-  readonly at: number
-  readonly revision: number
-}
-
-export interface Commit {
-  readonly kind: 'commit'
-  /** ms since the epoch. */
-  readonly at: number
-  readonly revision: number
-  readonly tables: readonly TableChange[]
-  /** True when it changed more objects than are counted. */
-  readonly hasMore: boolean
-  readonly realms: readonly string[]
-  /** Records of policy: `origins https://app.example.com`. */
-  readonly records: readonly string[]
-  readonly writer: Writer
-}
-
-export type Outcome =
-  | 'sent'
-  | 'nothing'
-  | 'told-to-pull'
-  | 'behind'
-  | 'answered'
-  | 'not-a-member'
-  | 'token-expired'
-  | 'refused'
-
-/** The commits after `after` up to `revision`, at a device. */
-export interface Heard {
-  readonly kind: 'heard'
-  readonly after: number
-  readonly revision: number
-  readonly device: string
-  readonly uid: string | null
-  readonly outcome: Outcome
-  readonly afterMs: number
-}
-
-export interface Rejected {
-  readonly kind: 'rejected'
-  readonly at: number
-  readonly writer: Writer
-  readonly table: string
-  readonly key: string | null
-  readonly code: string
-  readonly rule: string | null
-  readonly message: string
-  readonly txid: string
-}
-
-export interface SessionChange {
-  readonly kind: 'session'
-  readonly at: number
-  readonly device: string
-  readonly uid: string | null
-  readonly origin: string | null
-  readonly state: 'there' | 'opened' | 'closed'
-}
-
-export interface Missed {
-  readonly kind: 'missed'
-  readonly count: number
-}
-
-export type LiveItem = Start | Commit | Heard | Rejected | SessionChange | Missed
+import type { CommitEvent, HeardEvent, LiveEvent, RejectedEvent } from '../../../host/live-event'
 
 /** A line of the page. */
 export type Entry =
-  | { readonly id: number; readonly commit: Commit; readonly heard: readonly Heard[] }
-  | { readonly id: number; readonly rejected: Rejected }
+  | { readonly id: number; readonly commit: CommitEvent; readonly heard: readonly HeardEvent[] }
+  | { readonly id: number; readonly rejected: RejectedEvent }
   /** So many events, or changes while the way to the server was cut, that the page did not hear of. */
   | { readonly id: number; readonly gap: { readonly at: number; readonly missed: number } }
 
@@ -116,14 +28,14 @@ export const EMPTY_FEED: Feed = {
 export const MOST_ENTRIES = 500
 
 /** The lines after these items. `now` in ms. */
-export function addItems(feed: Feed, items: readonly LiveItem[], now: number): Feed {
+export function addItems(feed: Feed, items: readonly LiveEvent[], now: number): Feed {
   const added = items.reduce((each, item) => addItem(each, item, now), feed)
   return added.entries.length <= MOST_ENTRIES
     ? added
     : { ...added, entries: added.entries.slice(0, MOST_ENTRIES) }
 }
 
-function addItem(feed: Feed, item: LiveItem, now: number): Feed {
+function addItem(feed: Feed, item: LiveEvent, now: number): Feed {
   switch (item.kind) {
     case 'start':
       return begin(feed, item)
@@ -149,14 +61,14 @@ function addItem(feed: Feed, item: LiveItem, now: number): Feed {
 }
 
 /** After a cut, the page says how many changes it did not hear of. */
-function begin(feed: Feed, { at, revision }: Start): Feed {
+function begin(feed: Feed, { at, revision }: Extract<LiveEvent, { kind: 'start' }>): Feed {
   const missed = revision - (feed.revision ?? revision)
   const fresh = { ...feed, revision, devices: new Map() }
   return missed > 0 ? addEntry(fresh, { id: feed.nextId, gap: { at, missed } }) : fresh
 }
 
 /** A message to a device may have the changes of several commits. */
-function addHeard(feed: Feed, heard: Heard): Feed {
+function addHeard(feed: Feed, heard: HeardEvent): Feed {
   if (heard.outcome === 'nothing') return feed
   const entries = feed.entries.map((entry) =>
     'commit' in entry && isIn(heard, entry.commit)
@@ -166,7 +78,7 @@ function addHeard(feed: Feed, heard: Heard): Feed {
   return { ...feed, entries }
 }
 
-function isIn({ after, revision }: Heard, commit: Commit): boolean {
+function isIn({ after, revision }: HeardEvent, commit: CommitEvent): boolean {
   return commit.revision > after && commit.revision <= revision
 }
 

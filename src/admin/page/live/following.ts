@@ -2,7 +2,8 @@ import { effect, signal } from '@preact/signals'
 import { follow, type FollowState } from '../server/call'
 import { may, session } from '../server/session'
 import { database } from '../shell/route'
-import { addItems, EMPTY_FEED, type Feed, type LiveItem } from './feed'
+import type { LiveEvent } from '../../../host/live-event'
+import { addItems, EMPTY_FEED, type Feed } from './feed'
 
 /** The lines of the chosen database. They go on while other pages are open. */
 export const feed = signal<Feed>(EMPTY_FEED)
@@ -12,7 +13,7 @@ export const failure = signal<unknown>(undefined)
 export const isPaused = signal(false)
 export const waitingCount = signal(0)
 
-let waiting: LiveItem[] = []
+let waiting: LiveEvent[] = []
 /** More are dropped, and counted as missed. */
 const MOST_WAITING = 2_000
 let frame: number | undefined
@@ -36,7 +37,7 @@ let followed = ''
 
 /** Lines appear once per frame, however many items arrive. */
 function take(item: unknown): void {
-  waiting.push(item as LiveItem)
+  waiting.push(item as LiveEvent)
   if (waiting.length > MOST_WAITING) waiting = [{ kind: 'missed', count: waiting.length }]
   waitingCount.value = waiting.length
   if (!isPaused.peek()) schedule()

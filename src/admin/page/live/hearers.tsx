@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { Text } from '../parts/text'
-import type { Heard, Outcome } from './feed'
+import type { Delivery, HeardEvent } from '../../../host/live-event'
 
 const MOST = 4
 
 /** A badge per device with how it heard of a commit. */
-export function Hearers({ heard }: { heard: readonly Heard[] }) {
+export function Hearers({ heard }: { heard: readonly HeardEvent[] }) {
   const [isOpen, setIsOpen] = useState(false)
   const shown = isOpen || heard.length <= MOST + 1 ? heard : heard.slice(0, MOST)
   return (
@@ -24,7 +24,7 @@ export function Hearers({ heard }: { heard: readonly Heard[] }) {
 }
 
 /** The words of a badge, and its colour. */
-const OUTCOMES: Readonly<Record<Outcome, readonly [words: (ms: number) => string, kind: string]>> =
+const OUTCOMES: Readonly<Record<Delivery, readonly [words: (ms: number) => string, kind: string]>> =
   {
     sent: [(ms) => `sent in ${ms < 1 ? '<1' : Math.round(ms)} ms`, 'good'],
     answered: [() => 'in the answer', 'good'],
@@ -36,7 +36,7 @@ const OUTCOMES: Readonly<Record<Outcome, readonly [words: (ms: number) => string
     nothing: [() => 'not concerned', ''],
   }
 
-function Badge({ heard }: { heard: Heard }) {
+function Badge({ heard }: { heard: HeardEvent }) {
   const { uid, device, outcome, afterMs } = heard
   const [words, kind] = OUTCOMES[outcome]
   return (
