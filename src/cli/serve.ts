@@ -163,7 +163,7 @@ export function readyText(
       : ['', styled('yellow', TEST_BANNER), `Test token      ${test.token}`]),
     '',
     ...firstStep(`${url}/`, config).map((line) => line.replace(url, at(url))),
-    ...commands(folder),
+    ...commands(folder, config),
     '',
     'Ctrl-C stops it.',
     '',
@@ -220,12 +220,13 @@ function firstStep(page: string, { development }: Config): string[] {
 }
 
 /** Commands that reach this server from the folder and the shell it was started in. */
-function commands(folder: string): string[] {
+function commands(folder: string, { noAdmin }: Config): string[] {
   const satchel = nameOfProgram()
   const option = folder === resolve(SETTINGS.data.fallback) ? '' : ` --data ${folder}`
   return [
     `Commands        ${satchel} --help`,
     `                ${satchel} token --sub alice@example.com${option}`,
+    ...(noAdmin ? [] : [`                ${satchel} admin --open${option}`]),
   ]
 }
 

@@ -83,6 +83,13 @@ test('the suggested commands name the folder unless it is the default', () => {
   expect(inMemory).toContain('--data /dev/shm/x')
 })
 
+test('the suggested commands lead to the page for administrators, where there is one', () => {
+  expect(textOf({ ...server, folder: '/srv/data' }, true)).toContain(
+    'admin --open --data /srv/data',
+  )
+  expect(textOf(server, true, { noAdmin: true })).not.toContain('admin')
+})
+
 /** The options that the whole program finds. */
 async function optionsOf(words: readonly string[]): Promise<unknown> {
   const cli = { terminal: processTerminal(), clock: createTestClock() }
