@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings'
-import { amount } from '../config/settings'
+import { amount } from '../config/parsers'
 import type { OutputOf } from '../control/operations'
 import type { BlobDetails, BlobPage } from '../domain/blob/list'
 import type { Verification } from '../domain/blob/verification'
