@@ -1,4 +1,12 @@
-import { BEARER, json, type Operations, type Parameter, schemaRef } from './specification'
+import {
+  answer,
+  BEARER,
+  inHeader,
+  object,
+  type Operations,
+  type Parameter,
+  schemaRef,
+} from './specification'
 
 /** The bytes of a blob, of any type. */
 const BYTES = { schema: { type: 'string', format: 'binary' } } as const
@@ -30,26 +38,18 @@ const CONTENT_RANGE = {
 } as const
 
 const CONDITIONS: readonly Parameter[] = [
-  {
-    name: 'Range',
-    in: 'header',
-    description:
-      'Which bytes: `bytes=0-499`, `bytes=500-`, `bytes=-500`, or up to 32 of these separated by commas. A malformed header, or one for more bytes than the blob has in total, is ignored.',
-    schema: { type: 'string' },
-  },
-  {
-    name: 'If-None-Match',
-    in: 'header',
-    description: 'The `ETag` of the caller’s copy: answered with 304 if it is still current.',
-    schema: { type: 'string' },
-  },
-  {
-    name: 'If-Range',
-    in: 'header',
-    description:
-      'The `ETag` of the caller’s partial copy: `Range` applies only if it is still current.',
-    schema: { type: 'string' },
-  },
+  inHeader(
+    'Range',
+    'Which bytes: `bytes=0-499`, `bytes=500-`, `bytes=-500`, or up to 32 of these separated by commas. A malformed header, or one for more bytes than the blob has in total, is ignored.',
+  ),
+  inHeader(
+    'If-None-Match',
+    'The `ETag` of the caller’s copy: answered with 304 if it is still current.',
+  ),
+  inHeader(
+    'If-Range',
+    'The `ETag` of the caller’s partial copy: `Range` applies only if it is still current.',
+  ),
 ]
 
 /** Binary data beside the objects that reference it (spec.md §2.7, §4.5). */
@@ -72,10 +72,9 @@ export const BLOB_OPERATIONS: Operations = {
     ],
     body: { '*/*': BYTES },
     responses: {
-      '200': {
-        description: 'The blob is stored.',
-        content: json(schemaRef('BlobUploaded'), 'Uploaded', { ref: '1:holiday-2030-01' }),
-      },
+      '200': answer('The blob is stored.', schemaRef('BlobUploaded'), 'Uploaded', {
+        ref: '1:holiday-2030-01',
+      }),
     },
     refusals: [
       'LICENSE_EXPIRED',
@@ -109,16 +108,12 @@ export const BLOB_OPERATIONS: Operations = {
 }
 
 export const BLOB_SCHEMAS = {
-  BlobUploaded: {
-    type: 'object',
-    required: ['ref'],
-    properties: {
-      ref: {
-        type: 'string',
-        description:
-          'The name of the blob in BlobRefs, to be stored unchanged: `<version>:<blobId>`.',
-        pattern: '^1:[\\w.~|-]{1,128}$',
-      },
+  BlobUploaded: object({
+    ref: {
+      type: 'string',
+      description:
+        'The name of the blob in BlobRefs, to be stored unchanged: `<version>:<blobId>`.',
+      pattern: '^1:[\\w.~|-]{1,128}$',
     },
-  },
+  }),
 } as const

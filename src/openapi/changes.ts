@@ -1,13 +1,10 @@
-import type { Operations, Parameter } from './specification'
+import { inQuery, type Operations, type Parameter } from './specification'
 
 const PARAMETERS: readonly Parameter[] = [
-  {
-    name: 'token',
-    in: 'query',
-    description:
-      'An access token, here because browsers send no headers with a WebSocket; absent for anonymous clients. With one that is not valid the connection is accepted, and `token-expired` sent.',
-    schema: { type: 'string' },
-  },
+  inQuery(
+    'token',
+    'An access token, here because browsers send no headers with a WebSocket; absent for anonymous clients. With one that is not valid the connection is accepted, and `token-expired` sent.',
+  ),
   {
     name: 'clientId',
     in: 'query',

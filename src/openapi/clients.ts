@@ -1,6 +1,14 @@
 import { SCOPES } from '../domain/value/scope'
 import { BODY_REFUSALS } from './refusals'
-import { json, type Operations, type Schema, schemaRef } from './specification'
+import {
+  answer,
+  json,
+  object,
+  type Operations,
+  type Schema,
+  schemaRef,
+  text,
+} from './specification'
 
 const CREDENTIALS = { clientId: 'c2vR8XkFZ0m7yTn4bLw1sA', clientSecret: 'its-secret-is-shown-once' }
 const CREDENTIAL_PROPERTIES = { clientId: { type: 'string' }, clientSecret: { type: 'string' } }
@@ -13,19 +21,15 @@ export const CLIENT_SCHEMAS: Readonly<Record<string, Schema>> = {
     required: ['clientId', 'clientSecret'],
     properties: CREDENTIAL_PROPERTIES,
   },
-  ManagedClient: {
-    type: 'object',
-    required: ['id', 'email', 'emailVerified', 'scopes'],
-    properties: {
-      id: { type: 'string' },
-      email: { type: 'string', description: 'Its owner, or the name of a service account.' },
-      emailVerified: {
-        type: 'boolean',
-        description: 'False until its owner has fetched the key with `dexie-cloud connect`.',
-      },
-      scopes: { type: 'array', items: { enum: SCOPES } },
+  ManagedClient: object({
+    id: { type: 'string' },
+    email: text('Its owner, or the name of a service account.'),
+    emailVerified: {
+      type: 'boolean',
+      description: 'False until its owner has fetched the key with `dexie-cloud connect`.',
     },
-  },
+    scopes: { type: 'array', items: { enum: SCOPES } },
+  }),
 }
 
 /** The API clients of a database (protocol.md §9). */
@@ -36,15 +40,12 @@ export const CLIENT_OPERATIONS: Operations = {
     description:
       'For people whom a manager has authorised: the token comes from a login with a one-time code and the scope `CONNECT_CLIENT`, and works once. With `requireUnverified` only a client whose key was never fetched counts.',
     body: json(
-      { type: 'object', properties: { requireUnverified: { type: 'boolean', default: false } } },
+      object({ 'requireUnverified?': { type: 'boolean', default: false } }),
       'The first time',
       { requireUnverified: false },
     ),
     responses: {
-      '200': {
-        description: 'The key.',
-        content: json(schemaRef('ClientCredentials'), 'A key', CREDENTIALS),
-      },
+      '200': answer('The key.', schemaRef('ClientCredentials'), 'A key', CREDENTIALS),
     },
     refusals: ['NOT_AUTHORIZED', ...BODY_REFUSALS, 'STORAGE_FULL', 'READ_ONLY'],
   },

@@ -19,6 +19,7 @@ import {
   type Operation,
   type Operations,
   type Parameter,
+  type Schema,
   type Tag,
 } from './specification'
 import { STATUS } from './status'
@@ -109,79 +110,60 @@ const TAKEN = [...SERVER_ADDRESSES]
 
 /** Path parameters, by their name in the routes. */
 const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
-  database: {
-    name: 'database',
+  database: inPath(
+    'database',
+    'The name of the database. The first start of a server creates `main`.',
+    { type: 'string', pattern: '^[a-z][a-z0-9-]{0,62}$', default: 'main' },
+  ),
+  table: inPath(
+    'table',
+    'A table of the schema (`satchel schema push`), or one of the built-in tables `realms`, `members` and `roles`.',
+    { type: 'string', minLength: 1 },
+    'todoItems',
+  ),
+  shortTable: inPath(
+    'table',
+    'A table. Those with the name of another route of the database are only at `/my/{table}`.',
+    { type: 'string', minLength: 1, not: { enum: TAKEN } },
+    'todoItems',
+  ),
+  key: inPath(
+    'key',
+    `The primary key, URL-encoded, at most ${KEY_BYTES} bytes. A compound key is the URL-encoded JSON of its parts: \`["rlm-public","editor"]\` is sent as \`%5B%22rlm-public%22%2C%22editor%22%5D\`. On \`/my\`, \`#settings\` (\`%23settings\`) is the caller's own object of that name, which contains no ":" unless the caller's id is an e-mail address.`,
+    { type: 'string', minLength: 1, maxLength: KEY_BYTES },
+    'milk',
+  ),
+  blob: inPath(
+    'blob',
+    'The id of the blob, 1 to 128 letters, digits and `_ - . ~ |`. To download it, the `ref` that its upload returned: `1:` and the id; the colon may be encoded.',
+    { type: 'string', minLength: 1, maxLength: 130 },
+    '1:holiday-2030-01',
+  ),
+  user: inPath(
+    'user',
+    'The user id, URL-encoded.',
+    { type: 'string', minLength: 1 },
+    'alice@example.com',
+  ),
+  provider: inPath(
+    'provider',
+    'The `name` of a login provider.',
+    { type: 'string', pattern: '^[a-z][a-z0-9-]{0,62}$' },
+    'google',
+  ),
+  guide: inPath('guide', 'The name of a guide.', { type: 'string', minLength: 1 }, 'sharing'),
+  asset: inPath('asset', 'The name of a file of the documentation page.', { type: 'string' }),
+}
+
+function inPath(name: string, description: string, schema: Schema, example?: string): Parameter {
+  return {
+    name,
     in: 'path',
     required: true,
-    description: 'The name of the database. The first start of a server creates `main`.',
-    schema: { type: 'string', pattern: '^[a-z][a-z0-9-]{0,62}$', default: 'main' },
-  },
-  table: {
-    name: 'table',
-    in: 'path',
-    required: true,
-    description:
-      'A table of the schema (`satchel schema push`), or one of the built-in tables `realms`, `members` and `roles`.',
-    schema: { type: 'string', minLength: 1 },
-    example: 'todoItems',
-  },
-  shortTable: {
-    name: 'table',
-    in: 'path',
-    required: true,
-    description:
-      'A table. Those with the name of another route of the database are only at `/my/{table}`.',
-    schema: { type: 'string', minLength: 1, not: { enum: TAKEN } },
-    example: 'todoItems',
-  },
-  key: {
-    name: 'key',
-    in: 'path',
-    required: true,
-    description: `The primary key, URL-encoded, at most ${KEY_BYTES} bytes. A compound key is the URL-encoded JSON of its parts: \`["rlm-public","editor"]\` is sent as \`%5B%22rlm-public%22%2C%22editor%22%5D\`. On \`/my\`, \`#settings\` (\`%23settings\`) is the caller's own object of that name, which contains no ":" unless the caller's id is an e-mail address.`,
-    schema: { type: 'string', minLength: 1, maxLength: KEY_BYTES },
-    example: 'milk',
-  },
-  blob: {
-    name: 'blob',
-    in: 'path',
-    required: true,
-    description:
-      'The id of the blob, 1 to 128 letters, digits and `_ - . ~ |`. To download it, the `ref` that its upload returned: `1:` and the id; the colon may be encoded.',
-    schema: { type: 'string', minLength: 1, maxLength: 130 },
-    example: '1:holiday-2030-01',
-  },
-  user: {
-    name: 'user',
-    in: 'path',
-    required: true,
-    description: 'The user id, URL-encoded.',
-    schema: { type: 'string', minLength: 1 },
-    example: 'alice@example.com',
-  },
-  provider: {
-    name: 'provider',
-    in: 'path',
-    required: true,
-    description: 'The `name` of a login provider.',
-    schema: { type: 'string', pattern: '^[a-z][a-z0-9-]{0,62}$' },
-    example: 'google',
-  },
-  guide: {
-    name: 'guide',
-    in: 'path',
-    required: true,
-    description: 'The name of a guide.',
-    schema: { type: 'string', minLength: 1 },
-    example: 'sharing',
-  },
-  asset: {
-    name: 'asset',
-    in: 'path',
-    required: true,
-    description: 'The name of a file of the documentation page.',
-    schema: { type: 'string' },
-  },
+    description,
+    schema,
+    ...(example === undefined ? {} : { example }),
+  }
 }
 
 /** The registered routes by path (`/{database}/users`) and method. */

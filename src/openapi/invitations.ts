@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../domain/value/error'
-import type { Operations, Parameter } from './specification'
+import { object, type Operations, type Parameter } from './specification'
 
 const TOKEN: Parameter = {
   name: 'token',
@@ -36,11 +36,7 @@ export const INVITATION_OPERATIONS: Operations = {
     parameters: [TOKEN],
     body: {
       'application/x-www-form-urlencoded': {
-        schema: {
-          type: 'object',
-          required: ['answer'],
-          properties: { answer: { enum: ['accept', 'reject'] } },
-        },
+        schema: object({ answer: { enum: ['accept', 'reject'] } }),
       },
     },
     responses: {

@@ -1,5 +1,13 @@
 import { PROVIDER_TYPES } from '../domain/store/records'
-import { inQuery, json, type Operations, schemaRef, type Schema } from './specification'
+import {
+  answer,
+  inQuery,
+  object,
+  type Operations,
+  type Schema,
+  schemaRef,
+  text,
+} from './specification'
 
 /** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
 export const LOGIN_OPERATIONS: Operations = {
@@ -10,9 +18,11 @@ export const LOGIN_OPERATIONS: Operations = {
       'The login providers in the order in which they were added (`satchel provider add`), and whether people can log in with a code sent by e-mail.',
     curl: 'curl "$DB/auth-providers"',
     responses: {
-      '200': {
-        description: 'The ways to log in.',
-        content: json(schemaRef('LoginProviders'), 'Google, and codes by e-mail', {
+      '200': answer(
+        'The ways to log in.',
+        schemaRef('LoginProviders'),
+        'Google, and codes by e-mail',
+        {
           providers: [
             {
               type: 'google',
@@ -22,8 +32,8 @@ export const LOGIN_OPERATIONS: Operations = {
             },
           ],
           otpEnabled: true,
-        }),
-      },
+        },
+      ),
     },
   },
   beginLogin: {
@@ -88,106 +98,81 @@ export const INTENT: Schema = {
 
 /** Logins with providers and by e-mail (spec.md §2.4, protocol.md §2.1). */
 export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
-  LoginProviders: {
-    type: 'object',
-    required: ['providers', 'otpEnabled'],
-    properties: {
-      providers: { type: 'array', items: schemaRef('LoginProvider') },
-      otpEnabled: {
-        type: 'boolean',
-        description: 'Whether people can log in with a code sent by e-mail (`grant_type` `otp`).',
-      },
+  LoginProviders: object({
+    providers: { type: 'array', items: schemaRef('LoginProvider') },
+    otpEnabled: {
+      type: 'boolean',
+      description: 'Whether people can log in with a code sent by e-mail (`grant_type` `otp`).',
     },
-  },
-  LoginProvider: {
-    type: 'object',
-    required: ['type', 'name', 'displayName', 'scopes'],
-    properties: {
-      type: { enum: PROVIDER_TYPES },
-      name: { type: 'string', description: 'For `GET /{database}/oauth/login/{provider}`.' },
-      displayName: { type: 'string', description: 'The label of the button.' },
-      iconUrl: { type: 'string', format: 'uri' },
-      scopes: {
-        type: 'array',
-        items: { type: 'string' },
-        description: 'The scopes that the provider is asked for.',
-      },
+  }),
+  LoginProvider: object({
+    type: { enum: PROVIDER_TYPES },
+    name: text('For `GET /{database}/oauth/login/{provider}`.'),
+    displayName: text('The label of the button.'),
+    'iconUrl?': { type: 'string', format: 'uri' },
+    scopes: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'The scopes that the provider is asked for.',
     },
-  },
+  }),
   OtpRequest: {
     description:
       'Requests a mail with a code. The answer is the same for every address, known or not.',
-    type: 'object',
-    required: ['grant_type', 'email', 'scopes'],
-    properties: {
+    ...object({
       grant_type: { const: 'otp' },
-      email: {
-        type: 'string',
-        description:
-          'The address. `a@example.com as b@example.com` sends the code to the first address, for a token of the second; only for the owner of a client with GLOBAL_READ and GLOBAL_WRITE (`satchel client create --email`).',
-      },
+      email: text(
+        'The address. `a@example.com as b@example.com` sends the code to the first address, for a token of the second; only for the owner of a client with GLOBAL_READ and GLOBAL_WRITE (`satchel client create --email`).',
+      ),
       scopes: PERSON_SCOPES,
-      intent: INTENT,
-    },
+      'intent?': INTENT,
+    }),
     not: { required: ['otp'] },
   },
   OtpRedemption: {
     description:
       'Exchanges the code, which is valid once, for ten minutes and five tries. The link in the mail contains `otp_id` and `otp`; no `email` is needed then.',
-    type: 'object',
-    required: ['grant_type', 'otp_id', 'otp'],
-    properties: {
+    ...object({
       grant_type: { const: 'otp' },
-      otp_id: { type: 'string', description: 'From the answer to the first step.' },
-      otp: {
-        type: 'string',
-        description: 'The code as the person typed it: case, blanks and hyphens are ignored.',
-      },
-      email: { type: 'string', description: 'The same as in the first step.' },
-      scopes: PERSON_SCOPES,
-      public_key: PUBLIC_KEY,
-      intent: INTENT,
-    },
+      otp_id: text('From the answer to the first step.'),
+      otp: text('The code as the person typed it: case, blanks and hyphens are ignored.'),
+      'email?': text('The same as in the first step.'),
+      'scopes?': PERSON_SCOPES,
+      'public_key?': PUBLIC_KEY,
+      'intent?': INTENT,
+    }),
   },
   OtpEmailRequest: {
     description: 'The first step of the SDK, whose code needs no `otp_id`.',
-    type: 'object',
-    required: ['grant_type', 'email'],
-    properties: {
+    ...object({
       grant_type: { const: 'otp-email' },
       email: { type: 'string' },
-      scopes: PERSON_SCOPES,
-      intent: INTENT,
-    },
+      'scopes?': PERSON_SCOPES,
+      'intent?': INTENT,
+    }),
   },
   OtpTokenRequest: {
     description: 'The second step of the SDK.',
-    type: 'object',
-    required: ['grant_type', 'email', 'otp'],
-    properties: {
+    ...object({
       grant_type: { const: 'otp-token' },
       email: { type: 'string' },
       otp: { type: 'string' },
-      scopes: PERSON_SCOPES,
-      public_key: PUBLIC_KEY,
-      intent: INTENT,
-    },
+      'scopes?': PERSON_SCOPES,
+      'public_key?': PUBLIC_KEY,
+      'intent?': INTENT,
+    }),
   },
   OtpSent: {
     description: 'A mail with a code is being sent.',
-    type: 'object',
-    required: ['type', 'otp_id'],
-    properties: { type: { const: 'otp-sent' }, otp_id: { type: 'string' } },
+    ...object({ type: { const: 'otp-sent' }, otp_id: { type: 'string' } }),
   },
   DemoRequest: {
     description: 'An imported demo user, who needs no code.',
-    type: 'object',
-    required: ['grant_type', 'demo_user', 'scopes'],
-    properties: {
+    ...object({
       grant_type: { const: 'demo' },
       demo_user: { type: 'string', pattern: '@demo\\.local$' },
       scopes: PERSON_SCOPES,
-      public_key: PUBLIC_KEY,
-    },
+      'public_key?': PUBLIC_KEY,
+    }),
   },
 }

@@ -1,16 +1,12 @@
 import { BODY_REFUSALS } from './refusals'
-import { json, type Operations, type Schema } from './specification'
+import { answer, json, object, type Operations, type Schema, text } from './specification'
 
 /** The answers of the routes for managers of a database. */
 export const MANAGEMENT_SCHEMAS: Readonly<Record<string, Schema>> = {
-  TemplateFile: {
-    type: 'object',
-    required: ['path', 'content'],
-    properties: {
-      path: { type: 'string', description: 'Such as `email-templates/otp-subject.handlebars`.' },
-      content: { type: 'string' },
-    },
-  },
+  TemplateFile: object({
+    path: text('Such as `email-templates/otp-subject.handlebars`.'),
+    content: { type: 'string' },
+  }),
 }
 
 /** The management of a database over HTTP (protocol.md §9). */
@@ -21,17 +17,13 @@ export const MANAGEMENT_OPERATIONS: Operations = {
     description:
       'To the owner of the client. Another address (`to`) needs a mail server of the database itself, or development.',
     body: json(
-      {
-        type: 'object',
-        required: ['subjectStr', 'bodyTxtStr', 'bodyHtmlStr'],
-        properties: {
-          subjectStr: { type: 'string' },
-          bodyTxtStr: { type: 'string' },
-          bodyHtmlStr: { type: 'string' },
-          vars: { type: 'object' },
-          to: { type: 'string' },
-        },
-      },
+      object({
+        subjectStr: { type: 'string' },
+        bodyTxtStr: { type: 'string' },
+        bodyHtmlStr: { type: 'string' },
+        'vars?': { type: 'object' },
+        'to?': { type: 'string' },
+      }),
       'A mail',
       {
         subjectStr: 'Your code is {{{otp}}}',
@@ -41,18 +33,12 @@ export const MANAGEMENT_OPERATIONS: Operations = {
       },
     ),
     responses: {
-      '200': {
-        description: 'It was sent.',
-        content: json(
-          {
-            type: 'object',
-            required: ['ok', 'emailReceiver'],
-            properties: { ok: { const: true }, emailReceiver: { type: 'string' } },
-          },
-          'To the owner',
-          { ok: true, emailReceiver: 'alice@example.com' },
-        ),
-      },
+      '200': answer(
+        'It was sent.',
+        object({ ok: { const: true }, emailReceiver: { type: 'string' } }),
+        'To the owner',
+        { ok: true, emailReceiver: 'alice@example.com' },
+      ),
     },
     refusals: [...BODY_REFUSALS, 'MAIL_FAILED'],
   },

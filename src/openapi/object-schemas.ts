@@ -1,9 +1,25 @@
 import { MAX_LIMIT } from '../domain/object/filter'
 import { BINARY_TYPES } from '../domain/value/typed-value'
-import { inQuery, type Parameter, type Schema, schemaRef } from './specification'
+import {
+  inHeader,
+  inQuery,
+  object,
+  type Parameter,
+  type Schema,
+  schemaRef,
+  text,
+} from './specification'
 
-const OWNER =
-  'The user with every permission on the object, or null. Absent from an upsert it stays unchanged; a new object is owned by its writer on `/my`, and by no user on the other views.'
+const OWNER = {
+  type: ['string', 'null'],
+  description:
+    'The user with every permission on the object, or null. Absent from an upsert it stays unchanged; a new object is owned by its writer on `/my`, and by no user on the other views.',
+}
+
+const HAS_BLOB_REFS = {
+  description:
+    'Clients mark an object that contains a BlobRef with 1. The server sets the mark when it stores a value as a blob, and otherwise stores it like any property.',
+}
 
 /** Objects of application tables (spec.md §2.5, design.md §5, §6 keys). */
 export const OBJECT_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -26,30 +42,21 @@ export const OBJECT_SCHEMAS: Readonly<Record<string, Schema>> = {
   StoredObject: {
     description:
       'A stored object. The server has filled in the primary key (which the schema of the table names), `realmId` and `owner`.',
-    type: 'object',
-    required: ['realmId', 'owner'],
-    properties: {
+    ...object({
       realmId: schemaRef('RealmId'),
-      owner: { type: ['string', 'null'], description: OWNER },
-      _hasBlobRefs: {
-        description:
-          'Clients mark an object that contains a BlobRef with 1. The server sets the mark when it stores a value as a blob, and otherwise stores it like any property.',
-      },
-    },
+      owner: OWNER,
+      '_hasBlobRefs?': HAS_BLOB_REFS,
+    }),
     additionalProperties: schemaRef('Value'),
   },
   NewObject: {
     description:
       'An object to store. It replaces the whole object with the same primary key. The key may be absent if the schema declares it as generated (`@`). A property name that begins with `$` is written with a second one: `$$x` for `$x`.',
-    type: 'object',
-    properties: {
-      realmId: schemaRef('RealmId'),
-      owner: { type: ['string', 'null'], description: OWNER },
-      _hasBlobRefs: {
-        description:
-          'Clients mark an object that contains a BlobRef with 1. The server sets the mark when it stores a value as a blob, and otherwise stores it like any property.',
-      },
-    },
+    ...object({
+      'realmId?': schemaRef('RealmId'),
+      'owner?': OWNER,
+      '_hasBlobRefs?': HAS_BLOB_REFS,
+    }),
     additionalProperties: schemaRef('Value'),
   },
   PlacedObject: {
@@ -72,94 +79,82 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
   PermissionSet: {
     description:
       'The permissions in a realm. `"*"` of `update` does not include `realmId` and `owner`: they are listed by name. A writer can grant only permissions that they hold in the realm.',
-    type: 'object',
-    properties: {
-      add: { ...NAMES, description: 'Tables that allow inserting objects.' },
-      update: {
+    ...object({
+      'add?': { ...NAMES, description: 'Tables that allow inserting objects.' },
+      'update?': {
         description: 'Properties that may be changed, by table.',
         anyOf: [{ const: '*' }, { type: 'object', additionalProperties: NAMES }],
       },
-      manage: { ...NAMES, description: 'Tables whose objects may be changed and deleted freely.' },
-    },
+      'manage?': {
+        ...NAMES,
+        description: 'Tables whose objects may be changed and deleted freely.',
+      },
+    }),
     examples: [{ add: ['todoItems'], update: { todoItems: ['title', 'done'] } }],
   },
   Realm: {
     description:
       'A row of `realms`: a set of objects that its members share. Its owner has every permission in it.',
-    type: 'object',
-    properties: {
-      realmId: {
+    ...object({
+      'realmId?': {
         type: 'string',
         pattern: '^rlm',
         not: { const: 'rlm-public' },
         description: 'The primary key; generated when absent.',
       },
-      name: { type: 'string' },
-      represents: {
-        type: 'string',
-        description: 'The kind of thing that it is to users: “a to-do list”.',
-      },
-      owner: { type: ['string', 'null'] },
-    },
+      'name?': { type: 'string' },
+      'represents?': text('The kind of thing that it is to users: “a to-do list”.'),
+      'owner?': { type: ['string', 'null'] },
+    }),
     additionalProperties: schemaRef('Value'),
   },
   Member: {
     description:
       'A row of `members`: a member of a realm and their rights. It counts as accepted when `userId` is set and `rejected` is absent or older than `accepted`.',
-    type: 'object',
-    required: ['realmId'],
-    properties: {
-      id: {
-        type: 'string',
-        description: 'The primary key; generated when absent.',
-      },
+    ...object({
+      'id?': text('The primary key; generated when absent.'),
       realmId: { type: 'string', pattern: '^rlm' },
-      userId: {
+      'userId?': {
         type: ['string', 'null'],
         description:
           'Set by the member when they accept, or in advance by a caller with `GLOBAL_WRITE`.',
       },
-      email: { type: ['string', 'null'], description: 'The invited address.' },
-      name: { type: 'string' },
-      invite: {
+      'email?': { type: ['string', 'null'], description: 'The invited address.' },
+      'name?': { type: 'string' },
+      'invite?': {
         type: 'boolean',
         description:
           'True sends the invitation to `email` when the row is written, and again when the address or the realm changes, or when it was false before. No mail is sent to members, to invitees who have answered, to or from demo users, or by an import.',
       },
-      invitedDate: {
+      'invitedDate?': {
         ...MOMENT,
         description: 'When the invitation was sent; set by the server, like `invitedBy`.',
       },
-      invitedBy: {
-        type: 'object',
-        properties: {
-          name: { type: 'string' },
-          email: { type: 'string' },
-          userId: { type: 'string' },
-        },
-      },
-      accepted: MOMENT,
-      rejected: MOMENT,
-      roles: { type: ['array', 'null'], items: { type: 'string' } },
-      permissions: { anyOf: [schemaRef('PermissionSet'), { type: 'null' }] },
-      owner: { type: ['string', 'null'] },
-    },
+      'invitedBy?': object({
+        'name?': { type: 'string' },
+        'email?': { type: 'string' },
+        'userId?': { type: 'string' },
+      }),
+      'accepted?': MOMENT,
+      'rejected?': MOMENT,
+      'roles?': { type: ['array', 'null'], items: { type: 'string' } },
+      'permissions?': { anyOf: [schemaRef('PermissionSet'), { type: 'null' }] },
+      'owner?': { type: ['string', 'null'] },
+    }),
     additionalProperties: schemaRef('Value'),
   },
   Role: {
     description:
       'A row of `roles`: named permissions. The primary key is `["<realmId>","<name>"]`. A role of `rlm-public` applies in every realm without a role of that name.',
-    type: 'object',
-    required: ['realmId', 'name'],
-    properties: {
+    ...object({
       realmId: { type: 'string', pattern: '^rlm' },
       name: { type: 'string', minLength: 1 },
-      permissions: { anyOf: [schemaRef('PermissionSet'), { type: 'null' }] },
-      displayName: { type: 'string' },
-      description: { type: 'string' },
-      sortOrder: { type: 'number' },
-      owner: { type: ['string', 'null'] },
-    },
+      'permissions?': { anyOf: [schemaRef('PermissionSet'), { type: 'null' }] },
+      'displayName?': { type: 'string' },
+      'description?': { type: 'string' },
+      'sortOrder?': { type: 'number' },
+      'owner?': { type: ['string', 'null'] },
+    }),
     additionalProperties: schemaRef('Value'),
   },
 }
@@ -190,12 +185,7 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
       schemaRef('SetValue'),
       schemaRef('MapValue'),
       schemaRef('UndefinedValue'),
-      {
-        type: 'object',
-        required: ['$t'],
-        properties: { $t: { type: 'string' } },
-        additionalProperties: true,
-      },
+      { ...object({ $t: { type: 'string' } }), additionalProperties: true },
     ],
   },
   DateValue: typed('Date', 'A point in time: ISO 8601 in UTC, `NaN` for an invalid Date.', {
@@ -212,18 +202,16 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
   BinaryValue: {
     description:
       'Bytes in b64lex: base64 with other characters, so that the text sorts like the bytes (`0-9`, `A-Z`, `_`, `a-z`, `|` for the values 0 to 63, `-` for padding).',
-    type: 'object',
-    required: ['$t', 'v'],
-    properties: {
+    ...object({
       $t: { enum: [...BINARY_TYPES.keys()] },
       v: { type: 'string', examples: ['0042'] },
-    },
+    }),
   },
   BlobValue: typed('Blob', 'A Blob with its data in standard base64.', base64(), {
-    type: { type: 'string', description: 'Its media type.' },
+    type: text('Its media type.'),
   }),
   FileValue: typed('File', 'A File with its data in standard base64.', base64(), {
-    type: { type: 'string', description: 'Its media type.' },
+    type: text('Its media type.'),
     name: { type: 'string' },
     lastModified: { type: 'string', format: 'date-time' },
   }),
@@ -234,24 +222,17 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
   UndefinedValue: {
     description: 'A property that exists and is undefined. Inside an array it is stored as `null`.',
-    type: 'object',
-    required: ['$t'],
-    properties: { $t: { const: 'undefined' } },
+    ...object({ $t: { const: 'undefined' } }),
   },
   BlobRef: {
     description:
       'Binary data or a long string in blob storage (spec version 3). The object that contains it has `_hasBlobRefs: 1`.',
-    type: 'object',
-    required: ['_bt', 'ref', 'size'],
-    properties: {
-      _bt: {
-        type: 'string',
-        description: 'The original type: `Blob`, `File`, `ArrayBuffer`, `Uint8Array`, `string`, …',
-      },
+    ...object({
+      _bt: text('The original type: `Blob`, `File`, `ArrayBuffer`, `Uint8Array`, `string`, …'),
       ref: { type: 'string', description: '`<version>:<blobId>`', examples: ['1:0abC3fGh'] },
       size: { type: 'integer', minimum: 0, description: 'Bytes.' },
-      ct: { type: 'string', description: 'The media type, for Blob and File only.' },
-    },
+      'ct?': text('The media type, for Blob and File only.'),
+    }),
   },
 }
 
@@ -261,12 +242,8 @@ function typed(
   value: Schema,
   more: Readonly<Record<string, Schema>> = {},
 ): Schema {
-  return {
-    description,
-    type: 'object',
-    required: ['$t', 'v'],
-    properties: { $t: { const: name }, v: value, ...more },
-  }
+  const { properties, ...kind } = object({ $t: { const: name }, v: value })
+  return { description, ...kind, properties: { ...properties, ...more } }
 }
 
 function base64(): Schema {
@@ -303,9 +280,8 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
 /** The SDK’s name of the filter for a realm (protocol.md §14.1). */
 export const REALM = inQuery('realm', 'An alias of the filter `realmId`.')
 
-export const PREFER: Parameter = {
-  name: 'Prefer',
-  in: 'header',
-  description: '`return=minimal` (RFC 7240): answer 204 instead of the stored objects.',
-  schema: { type: 'string', examples: ['return=minimal'] },
-}
+export const PREFER = inHeader(
+  'Prefer',
+  '`return=minimal` (RFC 7240): answer 204 instead of the stored objects.',
+  { type: 'string', examples: ['return=minimal'] },
+)

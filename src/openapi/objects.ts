@@ -2,14 +2,15 @@ import { type ViewName, VIEWS } from '../domain/access/view'
 import type { ErrorCode } from '../domain/value/error'
 import { LIST_PARAMETERS, PREFER, REALM } from './object-schemas'
 import {
-  type Parameter,
-  type Tag,
+  answer,
   type Content,
   json,
   mapValues,
   type Operation,
   type Operations,
+  type Parameter,
   schemaRef,
+  type Tag,
 } from './specification'
 
 /** The differences between the addresses where tables are served. */
@@ -176,10 +177,7 @@ function get(place: TablePlace): Operation {
       'The object as it is stored. A missing object and one that the caller may not see are answered alike.',
     curl: `curl "$DB${path}/todoItems/${key}"${bearer(VIEWS[view].read !== null)}`,
     responses: {
-      '200': {
-        description: 'The object.',
-        content: json(schemaRef('StoredObject'), 'An object', storedExample(place)),
-      },
+      '200': answer('The object.', schemaRef('StoredObject'), 'An object', storedExample(place)),
     },
     refusals: ['UNKNOWN_TABLE', 'UNKNOWN_OBJECT', ...tokenRefusals(view)],
   }
@@ -243,10 +241,12 @@ function replace(place: TablePlace): Operation {
       },
     },
     responses: {
-      '200': {
-        description: 'The stored object.',
-        content: json(schemaRef('StoredObject'), 'An object', storedExample(place)),
-      },
+      '200': answer(
+        'The stored object.',
+        schemaRef('StoredObject'),
+        'An object',
+        storedExample(place),
+      ),
       '204': { description: 'Stored; the request has `Prefer: return=minimal`.' },
     },
     refusals: bodyRefusals(view),

@@ -1,18 +1,23 @@
 import { version } from '../../package.json'
 import { ERROR_CODES } from './refusals'
-import { json, type Operation, type Operations, type Schema, schemaRef } from './specification'
+import {
+  answer,
+  json,
+  object,
+  type Operation,
+  type Operations,
+  type Schema,
+  schemaRef,
+  text,
+} from './specification'
 
-const LOGIN = {
-  type: 'object',
-  required: ['grant_type', 'scopes'],
-  properties: {
-    grant_type: { const: 'otp' },
-    scopes: { type: 'array', items: { const: 'CREATE_DB' }, minItems: 1, maxItems: 1 },
-    email: { type: 'string', format: 'email' },
-    otp_id: { type: 'string' },
-    otp: { type: 'string' },
-  },
-}
+const LOGIN = object({
+  grant_type: { const: 'otp' },
+  scopes: { type: 'array', items: { const: 'CREATE_DB' }, minItems: 1, maxItems: 1 },
+  'email?': { type: 'string', format: 'email' },
+  'otp_id?': { type: 'string' },
+  'otp?': { type: 'string' },
+})
 
 const requestServiceToken: Operation = {
   tag: 'service',
@@ -35,13 +40,15 @@ const requestServiceToken: Operation = {
     },
   },
   responses: {
-    '200': {
-      description: 'The id of the code, or the token.',
-      content: json({ type: 'object', required: ['type'] }, 'A code was mailed', {
+    '200': answer(
+      'The id of the code, or the token.',
+      { type: 'object', required: ['type'] },
+      'A code was mailed',
+      {
         type: 'otp-sent',
         otp_id: 'k3v0Zq1x',
-      }),
-    },
+      },
+    ),
   },
   refusals: [
     'INVALID_SCOPE',
@@ -65,22 +72,20 @@ const createDatabase: Operation = {
   description:
     'The token comes from `POST /token` at the address of the server, with the scope `CREATE_DB`, and works once. Its owner can fetch further keys with `dexie-cloud connect`.',
   responses: {
-    '200': {
-      description: 'The address of the database, and the key of its first client.',
-      content: json(
-        {
-          allOf: [schemaRef('ClientCredentials')],
-          required: ['url'],
-          properties: { url: { type: 'string' } },
-        },
-        'A database',
-        {
-          url: 'http://127.0.0.1:7080/zk3v0qx7a',
-          clientId: 'c2vR8XkFZ0m7yTn4bLw1sA',
-          clientSecret: 'its-secret-is-shown-once',
-        },
-      ),
-    },
+    '200': answer(
+      'The address of the database, and the key of its first client.',
+      {
+        allOf: [schemaRef('ClientCredentials')],
+        required: ['url'],
+        properties: { url: { type: 'string' } },
+      },
+      'A database',
+      {
+        url: 'http://127.0.0.1:7080/zk3v0qx7a',
+        clientId: 'c2vR8XkFZ0m7yTn4bLw1sA',
+        clientSecret: 'its-secret-is-shown-once',
+      },
+    ),
   },
   refusals: [
     'DB_LIMIT_REACHED',
@@ -151,10 +156,7 @@ export const SERVICE_OPERATIONS: Operations = {
     description: 'Answers while the process is running, regardless of its databases.',
     curl: 'curl "$SERVER/health"',
     responses: {
-      '200': {
-        description: 'It is alive.',
-        content: json(status('healthy'), 'Alive', { status: 'healthy' }),
-      },
+      '200': answer('It is alive.', status('healthy'), 'Alive', { status: 'healthy' }),
     },
   },
   checkReadiness: {
@@ -163,10 +165,7 @@ export const SERVICE_OPERATIONS: Operations = {
     description: 'Queries the open databases. A server that is shutting down is not ready.',
     curl: 'curl "$SERVER/ready"',
     responses: {
-      '200': {
-        description: 'It is ready.',
-        content: json(status('ready'), 'Ready', { status: 'ready' }),
-      },
+      '200': answer('It is ready.', status('ready'), 'Ready', { status: 'ready' }),
     },
     refusals: ['BUSY', 'STORAGE_FAILED'],
   },
@@ -219,31 +218,22 @@ export const SERVICE_OPERATIONS: Operations = {
 }
 
 function status(word: string): Schema {
-  return { type: 'object', required: ['status'], properties: { status: { const: word } } }
+  return object({ status: { const: word } })
 }
 
 export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Error: {
     description: 'The body of an error, except where documented otherwise. At most 4 KiB.',
-    type: 'object',
-    required: ['code', 'message', 'requestId'],
-    properties: {
+    ...object({
       code: { type: 'string', enum: ERROR_CODES, description: 'For programs.' },
-      message: { type: 'string', description: 'For people.' },
-      requestId: { type: 'string', description: 'The `X-Request-Id` of the answer.' },
-      reason: {
-        type: 'string',
-        description: 'The permission, the scope or the property that caused the error.',
-      },
-    },
+      message: text('For people.'),
+      requestId: text('The `X-Request-Id` of the answer.'),
+      'reason?': text('The permission, the scope or the property that caused the error.'),
+    }),
   },
-  Service: {
-    type: 'object',
-    required: ['name', 'version', 'documentation'],
-    properties: {
-      name: { const: 'satchel' },
-      version: { type: 'string' },
-      documentation: { type: 'string', description: 'The address of this page.' },
-    },
-  },
+  Service: object({
+    name: { const: 'satchel' },
+    version: { type: 'string' },
+    documentation: text('The address of this page.'),
+  }),
 }

@@ -111,16 +111,49 @@ export function mapValues<T, U>(
 }
 
 /** An optional parameter of the query with a text, or with a value of another schema. */
-export function inQuery(
-  name: string,
-  description: string,
-  schema: Schema = { type: 'string' },
-): Parameter {
-  return { name, in: 'query', description, schema }
+export const inQuery = optionalIn('query')
+
+/** An optional header with a text, or with a value of another schema. */
+export const inHeader = optionalIn('header')
+
+function optionalIn(place: 'query' | 'header') {
+  return (name: string, description: string, schema: Schema = { type: 'string' }): Parameter => ({
+    name,
+    in: place,
+    description,
+    schema,
+  })
 }
 
 export function schemaRef(name: string): { readonly $ref: string } {
   return { $ref: `#/components/schemas/${name}` }
+}
+
+/** The keywords of an object with these properties; a name with a question mark behind it is optional. */
+export function object(properties: Readonly<Record<string, Schema | Reference>>) {
+  const names = Object.keys(properties)
+  const required = names.filter((name) => !name.endsWith('?'))
+  return {
+    type: 'object',
+    ...(required.length === 0 ? {} : { required }),
+    properties: Object.fromEntries(
+      names.map((name) => [name.replace(/\?$/, ''), properties[name]] as const),
+    ),
+  }
+}
+
+export function text(description: string): Schema {
+  return { type: 'string', description }
+}
+
+/** An answer in JSON with one example, of which `summary` is the title. */
+export function answer(
+  description: string,
+  schema: Schema,
+  summary: string,
+  value: unknown,
+): Response {
+  return { description, content: json(schema, summary, value) }
 }
 
 /** An answer or a body in JSON, with one example. */

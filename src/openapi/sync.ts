@@ -1,4 +1,4 @@
-import { json, type Operations, schemaRef } from './specification'
+import { answer, json, object, type Operations, schemaRef, text } from './specification'
 
 const EXAMPLE_REQUEST = {
   v: 3,
@@ -36,10 +36,12 @@ export const SYNC_OPERATIONS: Operations = {
     curl: `curl -X POST "$DB/sync" -H 'Content-Type: application/json' -d '${JSON.stringify(EXAMPLE_REQUEST)}'`,
     body: json(schemaRef('SyncRequest'), 'The first request of a client', EXAMPLE_REQUEST),
     responses: {
-      '200': {
-        description: 'What the client has to do to be up to date.',
-        content: json(schemaRef('SyncAnswer'), 'Nothing is public', EXAMPLE_ANSWER),
-      },
+      '200': answer(
+        'What the client has to do to be up to date.',
+        schemaRef('SyncAnswer'),
+        'Nothing is public',
+        EXAMPLE_ANSWER,
+      ),
     },
     refusals: [
       'INVALID_TOKEN',
@@ -61,43 +63,31 @@ export const SYNC_OPERATIONS: Operations = {
 const CHANGES = {
   type: 'array',
   description: 'Operations by table, in order.',
-  items: {
-    type: 'object',
-    required: ['table', 'muts'],
-    properties: {
-      table: { type: 'string' },
-      muts: { type: 'array', items: { type: 'object', required: ['type', 'keys'] } },
-    },
-  },
+  items: object({
+    table: { type: 'string' },
+    muts: { type: 'array', items: { type: 'object', required: ['type', 'keys'] } },
+  }),
 } as const
 
 /** A rejected operation does not make the request malformed: only its transaction is restored. */
 const OPERATIONS = {
   type: ['array', 'null'],
   description: 'Operations by table, in order. Those with the same `txid` are one transaction.',
-  items: {
-    type: 'object',
-    required: ['table'],
-    properties: {
-      table: { type: 'string' },
-      muts: {
-        type: ['array', 'null'],
-        items: {
-          type: 'object',
-          required: ['txid'],
-          properties: {
-            txid: { type: 'string', minLength: 1, maxLength: 100 },
-            type: { description: '`insert`, `upsert`, `update`, `modify` or `delete`.' },
-            keys: {
-              type: ['array', 'null'],
-              items: { type: ['string', 'array'] },
-              description: 'Primary keys; compound ones as JSON text.',
-            },
-          },
+  items: object({
+    table: { type: 'string' },
+    'muts?': {
+      type: ['array', 'null'],
+      items: object({
+        txid: { type: 'string', minLength: 1, maxLength: 100 },
+        'type?': { description: '`insert`, `upsert`, `update`, `modify` or `delete`.' },
+        'keys?': {
+          type: ['array', 'null'],
+          items: { type: ['string', 'array'] },
+          description: 'Primary keys; compound ones as JSON text.',
         },
-      },
+      }),
     },
-  },
+  }),
 } as const
 
 const NAMES = { type: ['array', 'null'], items: { type: 'string' } } as const
@@ -106,55 +96,41 @@ const REALMS = { type: 'array', items: { type: 'string' } } as const
 
 export const SYNC_SCHEMAS = {
   SyncRequest: {
-    type: 'object',
     description: 'Typed JSON; unknown properties are ignored, and null means absent.',
-    required: ['clientIdentity'],
-    properties: {
-      v: { description: 'The version of the protocol, 3 or later; not used.' },
-      dbID: { description: 'The `dbId` of an earlier answer.' },
+    ...object({
+      'v?': { description: 'The version of the protocol, 3 or later; not used.' },
+      'dbID?': { description: 'The `dbId` of an earlier answer.' },
       clientIdentity: { type: 'string', maxLength: 100 },
-      schema: {
+      'schema?': {
         type: ['object', 'null'],
         description: 'The tables of the client, each an object.',
       },
-      lastPull: {
+      'lastPull?': {
         type: ['object', 'null'],
         description: 'What the client stored of the last answer; absent at first.',
         properties: { realms: NAMES, inviteRealms: NAMES },
       },
-      baseRevs: {
+      'baseRevs?': {
         type: ['array', 'null'],
-        items: {
-          type: 'object',
-          required: ['tableName', 'clientRev'],
-          properties: { tableName: { type: 'string' }, clientRev: { type: 'number' } },
-        },
+        items: object({ tableName: { type: 'string' }, clientRev: { type: 'number' } }),
       },
-      changes: OPERATIONS,
-    },
+      'changes?': OPERATIONS,
+    }),
   },
-  SyncAnswer: {
-    type: 'object',
-    required: ['serverRevision', 'dbId', 'realms', 'inviteRealms', 'schema', 'changes'],
-    properties: {
-      serverRevision: { type: 'string', description: 'Opaque: the client sends it back.' },
-      dbId: { type: 'string' },
-      realms: { ...REALMS, description: 'The realms whose content the client has now.' },
-      inviteRealms: { ...REALMS, description: 'The realms with an invitation for the user.' },
-      schema: { type: 'object', additionalProperties: { type: 'object' } },
-      changes: CHANGES,
-      rejections: {
-        type: 'array',
-        items: {
-          type: 'object',
-          required: ['txid', 'name', 'message'],
-          properties: {
-            txid: { type: 'string' },
-            name: { type: 'string', description: 'An error code.' },
-            message: { type: 'string' },
-          },
-        },
-      },
+  SyncAnswer: object({
+    serverRevision: text('Opaque: the client sends it back.'),
+    dbId: { type: 'string' },
+    realms: { ...REALMS, description: 'The realms whose content the client has now.' },
+    inviteRealms: { ...REALMS, description: 'The realms with an invitation for the user.' },
+    schema: { type: 'object', additionalProperties: { type: 'object' } },
+    changes: CHANGES,
+    'rejections?': {
+      type: 'array',
+      items: object({
+        txid: { type: 'string' },
+        name: text('An error code.'),
+        message: { type: 'string' },
+      }),
     },
-  },
+  }),
 } as const

@@ -1,7 +1,13 @@
 import { oauthError } from '../auth/grant/oauth-error'
 import { SatchelError } from '../domain/value/error'
 import { EXAMPLE_REQUEST_ID, plainRefusal } from './refusals'
-import { type Content, json, type Operations, schemaRef, type RefusalFormat } from './specification'
+import {
+  answer,
+  type Content,
+  type Operations,
+  type RefusalFormat,
+  schemaRef,
+} from './specification'
 
 const CLAIMS = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
 const CLIENT = { client_id: '<CLIENT_ID>', client_secret: '<CLIENT_SECRET>' }
@@ -186,13 +192,10 @@ export const TOKEN_OPERATIONS: Operations = {
     description: 'Checks the token of the `Authorization` header, and returns its claims.',
     curl: `curl "$DB/token/validate" -H "Authorization: Bearer $TOKEN"`,
     responses: {
-      '200': {
-        description: 'The token is valid.',
-        content: json(schemaRef('TokenValidation'), 'A token of a user', {
-          valid: true,
-          claims: { ...CLAIMS, scopes: ['ACCESS_DB'], exp: 1893502800, license: 'ok' },
-        }),
-      },
+      '200': answer('The token is valid.', schemaRef('TokenValidation'), 'A token of a user', {
+        valid: true,
+        claims: { ...CLAIMS, scopes: ['ACCESS_DB'], exp: 1893502800, license: 'ok' },
+      }),
     },
     format: validityRefusal,
   },

@@ -3,29 +3,26 @@ import {
   type Content,
   inQuery,
   json,
+  object,
   type Operation,
   type Operations,
   type Parameter,
 } from './specification'
 
 const IMPORTED = json(
-  {
-    type: 'object',
-    required: ['ok', 'objects', 'deleted', 'demoUsers', 'blobs', 'tables', 'followed'],
-    properties: {
-      ok: { const: true },
-      objects: { type: 'integer' },
-      deleted: { type: 'integer' },
-      demoUsers: { type: 'integer' },
-      blobs: { type: 'integer' },
-      tables: { type: 'integer', description: 'Tables that the file declares.' },
-      followed: {
-        type: ['string', 'null'],
-        description:
-          'The id of an import of the same file that was under way: this request waited for its end, and imported nothing. Null otherwise.',
-      },
+  object({
+    ok: { const: true },
+    objects: { type: 'integer' },
+    deleted: { type: 'integer' },
+    demoUsers: { type: 'integer' },
+    blobs: { type: 'integer' },
+    tables: { type: 'integer', description: 'Tables that the file declares.' },
+    followed: {
+      type: ['string', 'null'],
+      description:
+        'The id of an import of the same file that was under way: this request waited for its end, and imported nothing. Null otherwise.',
     },
-  },
+  }),
   'One table with two objects',
   { ok: true, objects: 2, deleted: 0, demoUsers: 0, blobs: 0, tables: 1, followed: null },
 )

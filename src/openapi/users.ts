@@ -1,6 +1,6 @@
 import { USER_TYPES } from '../domain/store/users'
 import { MAX_USERS } from '../domain/user/query'
-import { type Schema, schemaRef } from './specification'
+import { object, type Schema, schemaRef, text } from './specification'
 
 const MOMENT: Schema = { type: 'string', format: 'date-time' }
 
@@ -20,19 +20,20 @@ export const USER_DATA_SCHEMA = {
 export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
   User: {
     description: 'A user of the database.',
-    type: 'object',
-    required: ['userId', 'created', 'updated', 'type', 'maxAllowedEvalDaysLeft', 'data'],
-    properties: {
+    ...object({
       userId: schemaRef('UserId'),
       created: MOMENT,
       updated: {
         ...MOMENT,
         description: 'The time of the last change to the user; logins do not count.',
       },
-      lastLogin: { ...MOMENT, type: ['string', 'null'] },
+      'lastLogin?': { ...MOMENT, type: ['string', 'null'] },
       type: { enum: USER_TYPES },
-      validUntil: { ...MOMENT, description: 'After this time the user can read, but not write.' },
-      evalDaysLeft: {
+      'validUntil?': {
+        ...MOMENT,
+        description: 'After this time the user can read, but not write.',
+      },
+      'evalDaysLeft?': {
         description:
           'The remaining days of evaluation, of 24 hours each since its start; a day that has begun counts as a whole day. They apply while the type is `eval`.',
         type: 'integer',
@@ -43,29 +44,25 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
         type: 'integer',
         minimum: 1,
       },
-      deactivated: {
+      'deactivated?': {
         ...MOMENT,
         type: ['string', 'null'],
         description: 'When the user was deactivated; null: they are active.',
       },
       data: USER_DATA_SCHEMA,
-    },
+    }),
     additionalProperties: false,
   },
   Explanation: {
     description: 'The rights of a user, step by step.',
-    type: 'object',
-    required: ['allowed', 'rule', 'user', 'object', 'realm', 'members'],
-    properties: {
+    ...object({
       allowed: { type: 'boolean' },
-      rule: { type: 'string', description: 'The rule that decided.' },
+      rule: text('The rule that decided.'),
       user: {
-        type: 'object',
-        required: ['userId', 'state'],
-        properties: {
+        ...object({
           userId: { type: 'string' },
           state: { enum: ['active', 'unknown', 'deactivated', 'licence expired'] },
-        },
+        }),
         additionalProperties: false,
       },
       object: {
@@ -89,73 +86,62 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
         description: 'The member rows of the user in the realm.',
         type: 'array',
         items: {
-          type: 'object',
-          required: ['row', 'state', 'permissions', 'roles'],
-          properties: {
+          ...object({
             row: { type: 'string' },
             state: { enum: ['accepted', 'open', 'rejected'] },
             permissions: { type: 'object' },
             roles: {
               type: 'array',
               items: {
-                type: 'object',
-                required: ['name', 'permissions'],
-                properties: {
+                ...object({
                   name: { type: 'string' },
                   permissions: {
                     description: 'Null when there is no such role.',
                     type: ['object', 'null'],
                   },
-                },
+                }),
                 additionalProperties: false,
               },
             },
-          },
+          }),
           additionalProperties: false,
         },
       },
-    },
+    }),
     additionalProperties: false,
   },
   UserList: {
-    type: 'object',
-    required: ['data', 'hasMore'],
-    properties: {
+    ...object({
       data: { type: 'array', items: schemaRef('User'), maxItems: MAX_USERS },
       hasMore: { type: 'boolean' },
-      pagingKey: {
-        type: 'string',
-        description: 'Present if there are more users: repeat the request with it.',
-      },
-    },
+      'pagingKey?': text('Present if there are more users: repeat the request with it.'),
+    }),
     additionalProperties: false,
   },
   UserChange: {
     description:
       'A user to create, who needs a `type`, or the changes to an existing one: absent properties stay unchanged.',
-    type: 'object',
-    required: ['userId'],
-    properties: {
+    ...object({
       userId: schemaRef('UserId'),
-      type: { enum: USER_TYPES },
-      validUntil: {
+      'type?': { enum: USER_TYPES },
+      'validUntil?': {
         ...MOMENT,
         type: ['string', 'null'],
         description: 'A date without a time is midnight UTC. Null: no expiry.',
       },
-      evalDaysLeft: {
+      'evalDaysLeft?': {
         type: ['integer', 'null'],
         minimum: 0,
         description:
           'Counted from now, at most `maxAllowedEvalDaysLeft`. Null: the evaluation starts over.',
       },
-      deactivated: {
+      'deactivated?': {
         anyOf: [{ type: 'boolean' }, MOMENT, { type: 'null' }],
         description:
           '`true` deactivates the user and deletes nothing; `false` and null reactivate them.',
       },
-      data: USER_DATA_SCHEMA,
-    },
+      'data?': USER_DATA_SCHEMA,
+    }),
     additionalProperties: false,
   },
 }

@@ -1,57 +1,52 @@
-import { json, type Parameter, type Schema, schemaRef } from './specification'
+import {
+  answer,
+  inHeader,
+  json,
+  object,
+  type Parameter,
+  type Schema,
+  schemaRef,
+  text,
+} from './specification'
 import { USER_DATA_SCHEMA } from './users'
 
 /** The requests to web hooks and their answers (protocol.md §13.1), and the mails they get (§13.2). */
 export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
-  NewUserQuestion: {
-    type: 'object',
-    required: ['userId', 'email'],
-    properties: {
-      userId: schemaRef('UserId'),
-      email: {
-        type: ['string', 'null'],
-        description:
-          'Verified by an e-mail code or a provider, or stated by a client with IMPERSONATE.',
-      },
+  NewUserQuestion: object({
+    userId: schemaRef('UserId'),
+    email: {
+      type: ['string', 'null'],
+      description:
+        'Verified by an e-mail code or a provider, or stated by a client with IMPERSONATE.',
     },
-  },
-  NewUserVerdict: {
-    type: 'object',
-    required: ['ok', 'action'],
-    properties: {
-      ok: { const: true, description: 'Any other value is a failure.' },
-      action: {
-        enum: ['prod', 'eval', 'reject'],
-        description: 'The type of the new user, or `reject`.',
-      },
-      userData: {
-        ...USER_DATA_SCHEMA,
-        description:
-          'The `data` of the new user, with `displayName` as the name. Absent or null: the claims of the login.',
-      },
+  }),
+  NewUserVerdict: object({
+    ok: { const: true, description: 'Any other value is a failure.' },
+    action: {
+      enum: ['prod', 'eval', 'reject'],
+      description: 'The type of the new user, or `reject`.',
     },
-  },
-  Mail: {
-    type: 'object',
-    required: ['type', 'to', 'from', 'subject', 'text', 'html', 'variables'],
-    properties: {
-      type: { enum: ['otp', 'invite'], description: 'A one-time code, or an invitation.' },
-      to: { type: 'string', description: 'The address of one person.' },
-      from: {
-        type: 'object',
-        description: 'The sender set by `satchel mail set --from`.',
-        required: ['name', 'address'],
-        properties: { name: { type: 'string' }, address: { type: 'string' } },
-      },
-      subject: { type: 'string' },
-      text: { type: 'string' },
-      html: { type: 'string' },
-      variables: {
-        description: 'The variables of the templates, for hooks with their own texts.',
-        anyOf: [schemaRef('OtpMailVariables'), schemaRef('InviteMailVariables')],
-      },
+    'userData?': {
+      ...USER_DATA_SCHEMA,
+      description:
+        'The `data` of the new user, with `displayName` as the name. Absent or null: the claims of the login.',
     },
-  },
+  }),
+  Mail: object({
+    type: { enum: ['otp', 'invite'], description: 'A one-time code, or an invitation.' },
+    to: text('The address of one person.'),
+    from: {
+      description: 'The sender set by `satchel mail set --from`.',
+      ...object({ name: { type: 'string' }, address: { type: 'string' } }),
+    },
+    subject: { type: 'string' },
+    text: { type: 'string' },
+    html: { type: 'string' },
+    variables: {
+      description: 'The variables of the templates, for hooks with their own texts.',
+      anyOf: [schemaRef('OtpMailVariables'), schemaRef('InviteMailVariables')],
+    },
+  }),
   OtpMailVariables: texts({
     otp: 'The code.',
     otp_id: 'The id of the code.',
@@ -95,14 +90,11 @@ export const WEBHOOKS = {
         }),
       },
       responses: {
-        '200': {
-          description: 'The verdict.',
-          content: json(schemaRef('NewUserVerdict'), 'The person is admitted', {
-            ok: true,
-            action: 'prod',
-            userData: { displayName: 'Alice' },
-          }),
-        },
+        '200': answer('The verdict.', schemaRef('NewUserVerdict'), 'The person is admitted', {
+          ok: true,
+          action: 'prod',
+          userData: { displayName: 'Alice' },
+        }),
       },
     },
   },
@@ -161,15 +153,11 @@ function texts(properties: Readonly<Record<string, string>>): Schema {
 /** The headers that authenticate a request (Standard Webhooks). */
 function signature(description: string): Parameter[] {
   return [
-    header('webhook-id', 'The same for every repetition of a request.', { type: 'string' }),
-    header('webhook-timestamp', 'The time of sending, in seconds since the epoch.', {
+    inHeader('webhook-id', 'The same for every repetition of a request.'),
+    inHeader('webhook-timestamp', 'The time of sending, in seconds since the epoch.', {
       type: 'string',
       pattern: String.raw`^\d+$`,
     }),
-    header('webhook-signature', description, { type: 'string' }),
-  ]
-}
-
-function header(name: string, description: string, schema: Schema): Parameter {
-  return { name, in: 'header', required: true, description, schema }
+    inHeader('webhook-signature', description),
+  ].map((header) => ({ ...header, required: true }))
 }
