@@ -2,43 +2,32 @@ import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OTP_LIMITS } from '../../src/auth/limits'
-import { DAY, MINUTE } from '../auth/setup'
-import { wrongCode } from '../auth/otp-setup'
-import { startSmtp, type TestSmtp } from '../mail/smtp-server'
-import { setupServer, type TestServer } from '../setup'
 import { OTP_BITS } from '../../src/auth/otp/otp-request'
+import { ALICE, setupOtp, wrongCode } from '../auth/otp-setup'
+import { DAY, MINUTE } from '../auth/setup'
+import type { SatchelError } from '../../src/domain/value/error'
+import { bodyOf, setupLogin } from '../http/login-setup'
 
-const ALICE = 'alice@example.com'
+type OtpServer = Awaited<ReturnType<typeof setupOtp>>
 
-async function setup() {
-  await using undo = new AsyncDisposableStack()
-  const smtp = undo.use(await startSmtp())
-  const smtpUrl = `smtp://127.0.0.1:${smtp.port}`
-  const server = undo.use(await setupServer({ smtpUrl, mailFrom: 'app@example.com' }))
-  const parts = undo.move()
-  return { ...server, smtp, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+/** How often each outcome came, of requests at the same time: a type of answer or the code of a refusal. */
+async function countOutcomes(requests: Promise<{ readonly type: string }>[]) {
+  const outcomes = await Promise.all(
+    requests.map((request) =>
+      request.then(
+        ({ type }) => type,
+        (error: SatchelError) => error.code,
+      ),
+    ),
+  )
+  const counts = Object.entries(Object.groupBy(outcomes, (outcome) => outcome))
+  return Object.fromEntries(counts.map(([outcome, found = []]) => [outcome, found.length]))
 }
 
-function send(server: TestServer, parameters: object): Promise<Response> {
-  return fetch(`${server.main}/token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ grant_type: 'otp', scopes: ['ACCESS_DB'], ...parameters }),
-  })
-}
-
-async function askCode(server: TestServer & { readonly smtp: TestSmtp }, email = ALICE) {
-  const answer = await send(server, { email })
-  const { otp_id } = (await answer.json()) as { otp_id: string }
-  const { text } = await server.smtp.next()
-  const [, otp = ''] = /^ {4}(\S+)$/m.exec(text) ?? []
-  return { email, otp_id, otp }
-}
-
-function countStatuses(answers: readonly Response[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
-  return counts
+async function mailedCode(server: OtpServer) {
+  const otp_id = await server.ask()
+  const { otp } = await server.mail()
+  return { grant_type: 'otp', scopes: ['ACCESS_DB'], email: ALICE, otp_id, otp }
 }
 
 test('promise 21: a guess at an address succeeds less than once in 10,000 days', () => {
@@ -55,52 +44,37 @@ test('promise 21: a guess at an address succeeds less than once in 10,000 days',
 })
 
 test('promise 21: of a hundred who bring a code at the same time one gets in', async () => {
-  await using server = await setup()
-  const code = await askCode(server)
-  const answers = await Promise.all(Array.from({ length: 100 }, () => send(server, code)))
-  expect(countStatuses(answers)).toEqual({ '200': 1, '403': 99 })
-  expect((await send(server, code)).status).toBe(403)
+  await using server = await setupOtp()
+  const code = await mailedCode(server)
+  const logins = Array.from({ length: 100 }, () => server.send(code))
+  expect(await countOutcomes(logins)).toEqual({ tokens: 1, OTP_EXPIRED: 99 })
 })
 
 test('promise 21: a hundred tries at the same time are five, and end the code', async () => {
-  await using server = await setup()
-  const code = await askCode(server)
-  const tries = Array.from({ length: 100 }, () =>
-    send(server, { ...code, otp: wrongCode(code.otp) }),
-  )
-  expect(countStatuses(await Promise.all(tries))).toEqual({ '401': 4, '403': 96 })
-  expect((await send(server, code)).status).toBe(403)
-})
-
-test('promise 21: a code is bound to its id and to its address, and over after ten minutes', async () => {
-  await using server = await setup()
-  const one = await askCode(server)
-  const other = await askCode(server)
-  expect((await send(server, { ...one, otp: other.otp })).status).toBe(401)
-  expect((await send(server, { ...one, email: 'bob@example.com' })).status).toBe(401)
-  server.clock.advance(10 * MINUTE - 1)
-  expect((await send(server, one)).status).toBe(200)
-  server.clock.advance(1)
-  expect((await send(server, other)).status).toBe(403)
+  await using server = await setupOtp()
+  const code = await mailedCode(server)
+  const wrong = { ...code, otp: wrongCode(code.otp) }
+  const tries = Array.from({ length: 100 }, () => server.send(wrong))
+  expect(await countOutcomes(tries)).toEqual({ INVALID_OTP: 4, OTP_EXPIRED: 96 })
+  expect(await countOutcomes([server.send(code)])).toEqual({ OTP_EXPIRED: 1 })
 })
 
 test('promise 21: the caps hold in development too, however many ask at the same time', async () => {
-  await using server = await setup()
-  const asked = await Promise.all(Array.from({ length: 50 }, () => send(server, { email: ALICE })))
-  expect(countStatuses(asked)).toEqual({ '200': 10, '429': 40 })
-  const addresses = Array.from({ length: 320 }, (_, at) => `user${at}@example.com`)
-  const all: Awaited<ReturnType<typeof send>>[] = []
-  // A busy machine refuses requests that waited for seconds.
-  while (addresses.length > 0) {
-    const several = addresses.splice(0, 32)
-    all.push(...(await Promise.all(several.map((email) => send(server, { email })))))
-  }
-  expect(countStatuses(all)).toEqual({ '200': 300 - 50, '429': 320 - 250 })
+  await using server = await setupOtp()
+  const ask = (email: string) => server.send({ grant_type: 'otp', scopes: ['ACCESS_DB'], email })
+  const toAlice = Array.from({ length: 50 }, () => ask(ALICE))
+  expect(await countOutcomes(toAlice)).toEqual({ 'otp-sent': 10, TOO_MANY_REQUESTS: 40 })
+  const toOthers = Array.from({ length: 320 }, (_, at) => ask(`user${at}@example.com`))
+  expect(await countOutcomes(toOthers)).toEqual({
+    'otp-sent': 300 - 50,
+    TOO_MANY_REQUESTS: 320 - 250,
+  })
 })
 
 test('promise 21: no code lies in the data folder as it is', async () => {
-  await using server = await setup()
-  const { otp, otp_id } = await askCode(server)
+  await using server = await setupLogin()
+  const { otp_id } = await bodyOf(await server.ask())
+  const { otp } = (await server.mail()).variables
   const folder = join(server.folder, 'databases', 'main')
   const files = readdirSync(folder).filter((name) => name.startsWith('database.sqlite'))
   const bytes = Buffer.concat(files.map((name) => readFileSync(join(folder, name))))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
-import { codeOf } from '../setup'
+import { codeOf, refusalOf } from '../setup'
 import { setupOtp } from '../otp-setup'
 
 const FOO = 'foo@demo.local'
@@ -47,14 +47,16 @@ describe('a demo user (protocol.md §2.5, §7, conformance 71)', () => {
   })
 
   test.each([
-    [{ demo_user: undefined }, 'INVALID_REQUEST'],
+    [{ demo_user: undefined }, 'INVALID_REQUEST "demo_user" is missing or not a string'],
     [{ demo_user: '' }, 'INVALID_REQUEST'],
     [{ scopes: undefined }, 'INVALID_REQUEST'],
     [{ scopes: ['GLOBAL_READ'] }, 'INVALID_SCOPE'],
+    [{ scopes: [7] }, 'INVALID_REQUEST "scopes" must be an array of strings'],
     [{ public_key: 'mine' }, 'INVALID_REQUEST'],
-  ] as const)('cannot be asked for with %p', async (changes, code) => {
+  ])('cannot be asked for with %p', async (changes, refusal) => {
     await using server = await setupOtp()
     await server.addUser(FOO, { type: 'demo' })
-    expect(await codeOf(() => server.send({ ...request, ...changes }))).toBe(code)
+    const { code, message } = await refusalOf(() => server.send({ ...request, ...changes }))
+    expect(`${code} ${message}`).toStartWith(refusal)
   })
 })

@@ -5,7 +5,7 @@ import { createDevice } from '../device'
 import { codeOf, HOUR, MINUTE, refusalOf } from '../setup'
 import { ALICE, BOB, setupOtp, wrongCode } from '../otp-setup'
 
-const { public_key, refreshRequest } = createDevice()
+const { public_key } = createDevice()
 
 describe('step 2 (protocol.md §2.2, §2.5)', () => {
   test('gives tokens for the address', async () => {
@@ -26,18 +26,6 @@ describe('step 2 (protocol.md §2.2, §2.5)', () => {
       subject: ALICE,
       email: ALICE,
     })
-  })
-
-  test('with a public key gives a refresh token that works again and again (conformance 73, 74)', async () => {
-    await using server = await setupOtp()
-    const { refreshToken } = await server.login({ public_key })
-    for (let times = 0; times < 3; times++) {
-      server.clock.advance(HOUR)
-      const request = refreshRequest(refreshToken!, server.clock.now())
-      const answer = await server.tokens(request)
-      expect(answer).toMatchObject({ userId: ALICE, refreshToken, claims: { email: ALICE } })
-      await server.verify(answer.accessToken)
-    }
   })
 
   test('calls a known person by their name', async () => {
@@ -83,7 +71,10 @@ describe('step 2 (protocol.md §2.2, §2.5)', () => {
       'This code is wrong: you can try 2 more times',
       'This code is wrong: you can try once more',
     ])
-    expect(await codeOf(() => server.send({ ...request, otp: wrongCode(otp) }))).toBe('OTP_EXPIRED')
+    expect(await refusalOf(() => server.send({ ...request, otp: wrongCode(otp) }))).toMatchObject({
+      code: 'OTP_EXPIRED',
+      message: 'This code is no longer valid: ask for a new one',
+    })
     expect(await codeOf(() => server.send({ ...request, otp }))).toBe('OTP_EXPIRED')
   })
 
@@ -109,7 +100,10 @@ describe('step 2 (protocol.md §2.2, §2.5)', () => {
     expect(await refused({ otp_id: second.otp_id, otp: first.otp })).toBe('INVALID_OTP')
     expect(await refused({ otp_id: 'nothing', otp: second.otp })).toBe('OTP_EXPIRED')
     expect(await refused({ ...second, email: BOB })).toBe('INVALID_OTP')
-    server.clock.advance(10 * MINUTE)
+    const third = { otp_id: await server.ask(), otp: (await server.mail()).otp }
+    server.clock.advance(10 * MINUTE - 1)
+    expect((await server.tokens({ ...request, ...third })).userId).toBe(ALICE)
+    server.clock.advance(1)
     expect(await refused(second)).toBe('OTP_EXPIRED')
   })
 
@@ -126,21 +120,26 @@ describe('step 2 (protocol.md §2.2, §2.5)', () => {
   })
 
   test.each([
-    [{ otp: '' }, 'INVALID_OTP'],
+    [{ otp: '' }, 'INVALID_OTP Type the code from the mail'],
     [{ otp: null }, 'INVALID_REQUEST'],
     [{ otp: 12345678 }, 'INVALID_REQUEST'],
-    [{ otp_id: undefined }, 'INVALID_REQUEST'],
+    [{ otp_id: undefined }, 'INVALID_REQUEST "otp_id" is missing or not a string'],
+    [
+      { grant_type: 'otp-token', otp: undefined },
+      'INVALID_REQUEST "otp" is missing or not a string',
+    ],
     [{ email: 'alice' }, 'INVALID_REQUEST'],
     [{ public_key: 'mine' }, 'INVALID_REQUEST'],
     [{ intent: 'steal' }, 'INVALID_REQUEST'],
     [{ scopes: 'GLOBAL_WRITE' }, 'INVALID_SCOPE'],
-  ] as const)('refuses %p without using up the code', async (changes, refusal) => {
+  ])('refuses %p without using up the code', async (changes, refusal) => {
     await using server = await setupOtp()
     const otp_id = await server.ask()
     const { otp } = await server.mail()
     const request = { grant_type: 'otp', email: ALICE, scopes: ['ACCESS_DB'], otp_id, otp }
     for (let times = 0; times < 6; times++) {
-      expect(await codeOf(() => server.send({ ...request, ...changes }))).toBe(refusal)
+      const { code, message } = await refusalOf(() => server.send({ ...request, ...changes }))
+      expect(`${code} ${message}`).toStartWith(refusal)
     }
     expect((await server.tokens(request)).userId).toBe(ALICE)
   })
@@ -343,45 +342,11 @@ describe('one as another (conformance 78)', () => {
   })
 })
 
-describe('the policy for new users (protocol.md §2.3, conformance 72)', () => {
-  test.each([
-    ['prod', undefined, undefined],
-    ['prod', 'register', undefined],
-    ['prod', 'login', 'USER_NOT_REGISTERED'],
-    ['eval', undefined, undefined],
-    ['reject', undefined, 'USER_NOT_REGISTERED'],
-    ['reject', 'login', 'USER_NOT_REGISTERED'],
-    ['reject', 'register', 'USER_NOT_ACCEPTED'],
-    ['webhook', undefined, 'WEBHOOK_ERROR'],
-  ] as const)('%s, with the intent %p: %p', async (newUsers, intent, code) => {
-    await using server = await setupOtp()
-    await server.setPolicy({ newUsers, hookUrl: 'https://app.example.com/hook' })
-    const login = () => server.login({ intent })
-    if (code === undefined) expect((await login()).userType).toBe(newUsers as 'prod' | 'eval')
-    else expect(await codeOf(login)).toBe(code)
-    expect((await server.findUser(ALICE)) === undefined).toBe(code !== undefined)
-  })
-
-  test('does not concern who is known', async () => {
-    await using server = await setupOtp()
-    await server.setPolicy({ newUsers: 'reject' })
-    await server.addUser(ALICE)
-    expect((await server.login({ intent: 'login' })).userId).toBe(ALICE)
-  })
-
-  test('says that all seats are taken', async () => {
-    await using server = await setupOtp()
-    await server.addUser(BOB)
-    await server.setPolicy({ seats: 1 })
-    expect(await codeOf(() => server.login())).toBe('NO_SEATS_AVAILABLE')
-  })
-
-  test('is asked with the intent of step 1 when a link is followed', async () => {
-    await using server = await setupOtp()
-    const otp_id = await server.ask({ intent: 'login' })
-    const { otp } = await server.mail()
-    expect(await codeOf(() => server.send({ grant_type: 'otp', otp_id, otp }))).toBe(
-      'USER_NOT_REGISTERED',
-    )
-  })
+test('the intent of step 1 counts when a link is followed (protocol.md §2.3)', async () => {
+  await using server = await setupOtp()
+  const otp_id = await server.ask({ intent: 'login' })
+  const { otp } = await server.mail()
+  expect(await codeOf(() => server.send({ grant_type: 'otp', otp_id, otp }))).toBe(
+    'USER_NOT_REGISTERED',
+  )
 })

@@ -4,6 +4,8 @@ import { codeOf, HOUR, MINUTE, refusalOf } from '../setup'
 import { ALICE, BOB, reopen, setupOtp } from '../otp-setup'
 import { OTP_BITS, createOtpHash, newOtp, foldOtp } from '../../../src/auth/otp/otp-request'
 
+const NO_ADDRESS = 'That is not an e-mail address: it must look like alice@example.com'
+
 describe('step 1 (protocol.md §2.1, §2.2)', () => {
   test('sends a code and says which one it is', async () => {
     await using server = await setupOtp()
@@ -31,6 +33,7 @@ describe('step 1 (protocol.md §2.1, §2.2)', () => {
       origin: 'https://app.example.com',
       link: `https://app.example.com/?otpId=${otpId}&otp=${mail.otp}`,
     })
+    expect(mail.text).toContain(`\n${mail.link}\n`)
   })
 
   test('names an Electron application by its entry, and anything else by the database', async () => {
@@ -48,20 +51,28 @@ describe('step 1 (protocol.md §2.1, §2.2)', () => {
 
   test.each([
     [{ email: undefined }, 'INVALID_REQUEST'],
-    [{ email: 7 }, 'INVALID_REQUEST'],
-    [{ email: 'alice' }, 'INVALID_REQUEST'],
+    [{ grant_type: 'otp-email', email: 7 }, `INVALID_REQUEST ${NO_ADDRESS}`],
+    [{ email: 'alice' }, `INVALID_REQUEST ${NO_ADDRESS}`],
     [{ email: 'alice@example.com, bob@example.com' }, 'INVALID_REQUEST'],
     [{ email: 'alice@example.com\r\nBcc: bob@example.com' }, 'INVALID_REQUEST'],
     [{ email: 'rlmx@example.com' }, 'INVALID_REQUEST'],
     [{ email: `${'a'.repeat(250)}@example.com` }, 'INVALID_REQUEST'],
-    [{ email: 'alice@demo.local' }, 'INVALID_REQUEST'],
-    [{ scopes: undefined }, 'INVALID_REQUEST'],
+    [
+      { email: 'alice@demo.local' },
+      'INVALID_REQUEST Demo users have no mailbox: log in with grant_type demo',
+    ],
+    [
+      { scopes: undefined },
+      'INVALID_REQUEST "scopes" is missing: send an array of scopes, which may be empty',
+    ],
+    [{ scopes: ['ROOT'] }, 'INVALID_SCOPE These scopes cannot be granted: "ROOT"'],
     [{ scopes: ['GLOBAL_READ'] }, 'INVALID_SCOPE'],
     [{ scopes: ['CONNECT_CLIENT', 'ACCESS_DB'] }, 'INVALID_SCOPE'],
-    [{ intent: 'steal' }, 'INVALID_REQUEST'],
-  ] as const)('refuses %p', async (changes, code) => {
+    [{ intent: 'steal' }, 'INVALID_REQUEST "intent" must be "login" or "register"'],
+  ])('refuses %p', async (changes, refusal) => {
     await using server = await setupOtp()
-    expect(await codeOf(() => server.ask(changes))).toBe(code)
+    const { code, message } = await refusalOf(() => server.ask(changes))
+    expect(`${code} ${message}`).toStartWith(refusal)
     await server.mailer.idle()
     expect(server.printed).toEqual([])
   })
