@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import type { AuditLine } from '../../src/domain/store/audit'
 import type { Database } from '../../src/domain/store/store'
-import { failPart, inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
+import {
+  failPart,
+  inEveryLife,
+  NOW,
+  type OpenStore,
+  createDatabase,
+  setupDatabase,
+} from './fixture'
 
 /** Lines about operations. */
 export function describeAudit(openStore: OpenStore): void {
@@ -19,8 +26,7 @@ export function describeAudit(openStore: OpenStore): void {
     })
 
     test('come from a time, and then from where the last ones ended', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await putLines(database, auditLine('old', { at: NOW - 1 }), auditLine('a'), auditLine('b'))
       await putLines(database, auditLine('c', { at: NOW + 1 }))
       const list = (at: number, seq: number, limit: number) =>
@@ -31,16 +37,14 @@ export function describeAudit(openStore: OpenStore): void {
     })
 
     test('are one for an operation, with its latest result', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await putLines(database, auditLine('a', { result: 'begun' }), auditLine('b'))
       await putLines(database, auditLine('a', { result: 'NOT_AUTHORIZED' }))
       expect(await resultsIn(database)).toEqual(['a NOT_AUTHORIZED', 'b done'])
     })
 
     test('go with the part of a unit that fails', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.write((tx) => {
         tx.audit.put(auditLine('a'))
         failPart(tx, () => tx.audit.put(auditLine('b')))
@@ -49,8 +53,7 @@ export function describeAudit(openStore: OpenStore): void {
     })
 
     test('are forgotten from before a time, as many as are asked for', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const old = ['a', 'b', 'c'].map((id) => auditLine(id, { at: NOW - 1 }))
       await putLines(database, ...old, auditLine('new'))
       const prune = () => database.write((tx) => tx.prune('audit', NOW, 2))

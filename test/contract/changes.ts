@@ -20,7 +20,7 @@ import {
   type OpenStore,
   remove,
   rowsOf,
-  setupDatabase,
+  createDatabase,
   update,
   WHOLE,
 } from './fixture'
@@ -29,8 +29,7 @@ import {
 export function describeChanges(openStore: OpenStore): void {
   describe('changes', () => {
     test('are each object and each gone one once, in the order of their revisions', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const [things, others] = [
         await declareIn(database, 'things'),
         await declareIn(database, 'others'),
@@ -57,8 +56,7 @@ export function describeChanges(openStore: OpenStore): void {
     })
 
     test('are known by realm, without those of some revisions', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const ref = await ensureRealm(database, 'rlmA')
       const start = await database.read((tx) => tx.revision())
@@ -77,8 +75,7 @@ export function describeChanges(openStore: OpenStore): void {
     })
 
     test('are those after a revision up to another one, in these realms', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       const start = await database.read((tx) => tx.revision())
@@ -99,8 +96,7 @@ export function describeChanges(openStore: OpenStore): void {
     })
 
     test('of an object that moved are that it left, then that it arrived', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       await insert(database, table, 'a')
@@ -125,8 +121,7 @@ export function describeChanges(openStore: OpenStore): void {
     })
 
     test('of a realm that is being erased are none', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       await database.write((tx) => {
@@ -141,8 +136,7 @@ export function describeChanges(openStore: OpenStore): void {
     })
 
     test('of some tables alone are those of the tables that are named', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const things = await declareIn(database, 'things')
       const others = await declareIn(database, 'others')
       await database.write((tx) => {
@@ -160,8 +154,7 @@ export function describeChanges(openStore: OpenStore): void {
     })
 
     test('of the unit itself are seen in it', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const start = await database.read((tx) => tx.revision())
       await database.write((tx) => {
@@ -177,8 +170,7 @@ export function describeChanges(openStore: OpenStore): void {
       ['seven rows', { rows: 7, bytes: WHOLE.bytes }],
       ['a few bytes', { rows: WHOLE.rows, bytes: 100 }],
     ])('come in chunks of %s, none twice and none left out', async (_, size) => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { realms, tables } = await setupWorld(database)
       await database.write((tx) => {
         for (const table of tables) {
@@ -229,8 +221,7 @@ export function describeChanges(openStore: OpenStore): void {
     })
 
     test('without their history begin and end like those with it', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       const start = await database.read((tx) => tx.revision())
@@ -258,8 +249,7 @@ export function describeChanges(openStore: OpenStore): void {
   })
 
   test('contents are the same when they are read again, and in step with what changes', async () => {
-    await using fixture = await setupDatabase(openStore)
-    const { database } = fixture
+    await using database = await createDatabase(openStore)
     const table = await declareIn(database, 'things')
     const realm = await ensureRealm(database, 'rlm-a')
     const keys = ['a', 'b"', 'c\\d', 'é😀', 'e\u2028', 'f']
@@ -284,8 +274,7 @@ export function describeChanges(openStore: OpenStore): void {
   })
 
   test('contents of several realms come together while they are few', async () => {
-    await using fixture = await setupDatabase(openStore)
-    const { database } = fixture
+    await using database = await createDatabase(openStore)
     const table = await declareIn(database, 'things')
     const realms: RealmRef[] = []
     for (const id of ['rlm-a', 'rlm-b', 'rlm-c']) realms.push(await ensureRealm(database, id))
@@ -311,8 +300,7 @@ export function describeChanges(openStore: OpenStore): void {
   test('a client that applies changes in order has what the realms hold, whatever happens meanwhile', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), async (steps) => {
-        await using fixture = await setupDatabase(openStore)
-        const { database } = fixture
+        await using database = await createDatabase(openStore)
         const { realms, tables } = await setupWorld(database)
         const seen = new Set(realms.slice(0, 2))
         const client = new Map<string, string>()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
+import { inEveryLife, NOW, type OpenStore, createDatabase, setupDatabase } from './fixture'
 import type { Code } from '../../src/domain/store/credentials'
 
 /** Codes that are good once: one-time codes and authorization codes. */
@@ -32,8 +32,7 @@ export function describeCodes(openStore: OpenStore): void {
     })
 
     test('of a subject come newest first, as far back as is asked for', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await putCodes(
         database,
         code('second', { created: NOW - 1 }),
@@ -68,8 +67,7 @@ export function describeCodes(openStore: OpenStore): void {
     })
 
     test('are forgotten when they were over before a time', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await putCodes(
         database,
         code('over', { expires: NOW - 1 }),
@@ -82,8 +80,7 @@ export function describeCodes(openStore: OpenStore): void {
     })
 
     test('are not there when their unit or part failed', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await putCodes(database, code('a'))
       const failing = database.write((tx) => {
         tx.codes.put(code('a', { used: NOW }))

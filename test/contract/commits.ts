@@ -13,7 +13,7 @@ import {
   NOW,
   type OpenStore,
   remove,
-  setupDatabase,
+  createDatabase,
   update,
 } from './fixture'
 import { user } from './user-fixture'
@@ -22,8 +22,7 @@ import { user } from './user-fixture'
 export function describeCommits(openStore: OpenStore): void {
   describe('announcements', () => {
     test('have each unit with its revision, the realms and tables that changed, and its writer', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       const writer = { origin: 'browser 1', subject: 'alice', client: 1 }
@@ -56,8 +55,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('are plain JSON', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       using heard = listen(database)
       await insert(database, table, 'a', 'b')
@@ -66,8 +64,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('list each realm, table and subject of a unit once', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const [things, others] = [
         await declareIn(database, 'things'),
         await declareIn(database, 'others'),
@@ -91,8 +88,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test.each(RIGHTS)('name the subjects of %s', async (_, change, ...subjects) => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.write((tx) => {
         const { ref: realm } = tx.realms.ensure('rlm-a')
         expect(realm).toBe(REALM)
@@ -107,16 +103,14 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test.each(RECORDS)('name %s', async (_, change, ...records) => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       using heard = listen(database)
       await database.write(change)
       expect(heard.units).toMatchObject([{ realms: [], tables: [], subjects: [], records }])
     })
 
     test('name no record where rows were changed by hand, but everything', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       using heard = listen(database)
       for await (const { faults } of database.verify({ of: () => undefined }, true)) {
         expect(faults).toEqual([])
@@ -126,8 +120,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('name no record of a part that was undone', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       using heard = listen(database)
       await database.write((tx) => {
         tx.origins.put({ id: 'https://a.example', created: NOW })
@@ -141,8 +134,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('name the realm of a role instead of its members', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const realm = await ensureRealm(database, 'rlm-a')
       const roles = await database.read((tx) => requireTable(tx, 'roles'))
       const named = { userId: 'bob', realm, roles: ['boss'] }
@@ -155,8 +147,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('name nobody whose membership is stored again as it is', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await ensureRealm(database, 'rlm-a')
       const bobs = membership('members:bob', { userId: 'bob', permissions: { add: ['a'] } })
       await database.write((tx) => tx.memberships.put(bobs))
@@ -172,8 +163,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('report that a realm was created or is to be erased', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       using heard = listen(database)
       const realm = await ensureRealm(database, 'rlm-a')
       await ensureRealm(database, 'rlm-a')
@@ -183,8 +173,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('tell that a job was put down, moved on or ended', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       using heard = listen(database)
       const job = {
         id: 'erase-1',
@@ -205,8 +194,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('come once for a commit, however many units share it, and none is left out', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       using heard = listen(database)
       const keys = Array.from({ length: 100 }, (_, n) => `k${n}`)
@@ -224,8 +212,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('do not come for units that changed nothing which is announced', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       using heard = listen(database)
       await database.write((tx) => tx.codes.put(code('a')))
@@ -235,8 +222,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('leave out what a unit or a part did that failed', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       using heard = listen(database)
@@ -261,8 +247,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('come when the change can be read, and before the unit is answered', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const reads: Promise<boolean>[] = []
       let isAnswered = false
@@ -279,8 +264,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('are told again to those who missed them', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const before = await database.read((tx) => tx.revision())
       using heard = listen(database)
@@ -297,8 +281,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('are told again in full, or not at all', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const start = await database.read((tx) => tx.revision())
       using heard = listen(database)
@@ -318,8 +301,7 @@ export function describeCommits(openStore: OpenStore): void {
     })
 
     test('stop for a listener that is done, and reach the others when one throws', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const stopThrowing = database.onCommit(() => {
         throw new Error('a listener of the contract suite')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import { type OpenStore, setupDatabase } from './fixture'
+import { type OpenStore, createDatabase, setupDatabase } from './fixture'
 
 /** Background work that one holder at a time does. */
 export function describeDuties(openStore: OpenStore): void {
@@ -27,8 +27,7 @@ export function describeDuties(openStore: OpenStore): void {
     })
 
     test('is not granted to those who stopped asking', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await using first = ask(database, 'jobs')
       await first.granted
       const second = ask(database, 'jobs')

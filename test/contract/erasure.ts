@@ -21,6 +21,7 @@ import {
   refusalOf,
   remove,
   rowsOf,
+  createDatabase,
   setupDatabase,
   update,
 } from './fixture'
@@ -59,8 +60,7 @@ export function describeErasure(openStore: OpenStore): void {
     })
 
     test('is not there for the unit that marked it, and is again when that fails', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { table, realm } = await setupDying(database)
       const failing = database.write((tx) => {
         tx.realms.markErasing(realm)
@@ -75,8 +75,7 @@ export function describeErasure(openStore: OpenStore): void {
     })
 
     test('gives its keys away to new objects', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { table, realm, index } = await setupDying(database)
       await database.write((tx) => {
         tx.realms.markErasing(realm)
@@ -90,8 +89,7 @@ export function describeErasure(openStore: OpenStore): void {
     })
 
     test('gives its keys away among many new objects, which keep their order and their entries', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { table, realm, index } = await setupDying(database)
       const keys = Array.from({ length: 40 }, (_, n) => (n === 20 ? 'd1' : `n${n}`))
       const puts = keys.map((key, n) => fresh(key, { entries: [entry(index, 200, n)] }))
@@ -115,8 +113,7 @@ export function describeErasure(openStore: OpenStore): void {
     })
 
     test('does not count, and the others count up to a limit', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { table, realm } = await setupDying(database)
       const others = await Promise.all(['first', 'last'].map((id) => ensureRealm(database, id)))
       const puts = others.flatMap((ref) =>
@@ -133,8 +130,7 @@ export function describeErasure(openStore: OpenStore): void {
     })
 
     test('is erased in steps, over all tables, with entries and tombstones', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { table, realm, index } = await setupDying(database)
       const other = await declareIn(database, 'others')
       await database.write((tx) => {
@@ -163,8 +159,7 @@ export function describeErasure(openStore: OpenStore): void {
     })
 
     test('is erased only when it was marked', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { table, realm, index } = await setupDying(database)
       expect(await eraseAll(database, realm, 10, tracesFor(index))).toBe(0)
       expect(await keysOf(database, table)).toEqual(DYING)
@@ -174,8 +169,7 @@ export function describeErasure(openStore: OpenStore): void {
 
   describe('tombstones', () => {
     test('are one for each object that left, and dropped when it comes back', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const left = await ensureRealm(database, 'rlm-l')
       const right = await ensureRealm(database, 'rlm-r')
@@ -213,8 +207,7 @@ export function describeErasure(openStore: OpenStore): void {
     })
 
     test('of a unit or a part that failed are not there', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       await database.write((tx) => tx.objects.put(table, [fresh('a', { realm })], NOW))

@@ -45,6 +45,12 @@ export async function setupDatabase(openStore: OpenStore): Promise<DatabaseFixtu
   return { ...fixture, database, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() }
 }
 
+/** The database `main` of a store that goes when it does. */
+export async function createDatabase(openStore: OpenStore): Promise<Database> {
+  const { database, ...fixture } = await setupDatabase(openStore)
+  return { ...database, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() }
+}
+
 /** Looks at the database as it is, as a crash would leave it, and as it is after a restart. */
 export async function inEveryLife(
   fixture: DatabaseFixture,

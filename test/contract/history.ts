@@ -12,6 +12,7 @@ import {
   NOW,
   type OpenStore,
   remove,
+  createDatabase,
   setupDatabase,
   update,
   WHOLE,
@@ -46,8 +47,7 @@ export function describeHistory(openStore: OpenStore): void {
     })
 
     test('is there for writers when they look an object up', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       await database.write((tx) => {
         const revision = tx.unitRevision()
@@ -81,8 +81,7 @@ export function describeHistory(openStore: OpenStore): void {
     })
 
     test('give the newest one of several realms, or of chosen ones, and none of a realm that is erased', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       await insert(database, table, 'a')
@@ -101,8 +100,7 @@ export function describeHistory(openStore: OpenStore): void {
 
   describe('changes of some tables', () => {
     test('leave the others out, however many they are', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const things = await declareIn(database, 'things')
       const others = await declareIn(database, 'others')
       for (const key of ['a', 'b', 'c', 'd']) {

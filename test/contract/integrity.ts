@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Fault, Meaning } from '../../src/domain/store/integrity'
 import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
 import type { Database } from '../../src/domain/store/store'
-import { declareIn, entry, fresh, insert, NOW, setupDatabase } from './fixture'
+import { declareIn, entry, fresh, insert, NOW, createDatabase, setupDatabase } from './fixture'
 import type { DatabaseFixture, OpenStore } from './fixture'
 
 const NOTHING: Meaning = { entries: [], blobs: [], membership: undefined }
@@ -33,8 +33,7 @@ async function setup(fixture: DatabaseFixture): Promise<Meaning> {
 export function describeIntegrity(openStore: OpenStore): void {
   describe('the integrity', () => {
     test('of a database is whole, however many objects it has', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       await insert(database, table, ...Array.from({ length: 1_000 }, (_, n) => `k${n}`))
       expect(await faultsOf(database, NOTHING)).toEqual([])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
+import { inEveryLife, NOW, type OpenStore, createDatabase, setupDatabase } from './fixture'
 import type { Invitation } from '../../src/domain/store/invitations'
 
 const SPAN = { after: NOW, until: NOW + 100 }
@@ -24,8 +24,7 @@ export function describeInvitations(openStore: OpenStore): void {
     })
 
     test('are counted in a span, the newest first and no more than are asked for', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.write((tx) => {
         for (const at of [3, 101, 1, 0, 100, 2]) {
           tx.invitations.put(invitation(`n${at}`, { sent: NOW + at }))

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import { inEveryLife, memoryOf, NOW, type OpenStore, refreshToken, setupDatabase } from './fixture'
+import {
+  inEveryLife,
+  memoryOf,
+  NOW,
+  type OpenStore,
+  refreshToken,
+  createDatabase,
+  setupDatabase,
+} from './fixture'
 
 /** The records of logins with providers: states that are spent, logins that are revoked. */
 export function describeLogins(openStore: OpenStore): void {
@@ -16,15 +24,13 @@ export function describeLogins(openStore: OpenStore): void {
     })
 
     test('is spent once by a hundred at the same time', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const spent = await Promise.all(Array.from({ length: 100 }, () => spend(database, 'one')))
       expect(spent.filter(Boolean)).toHaveLength(1)
     })
 
     test('is not spent by a unit that fails', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const failing = database.write((tx) => {
         expect(tx.logins.spend('one', NOW)).toBe(true)
         expect(tx.logins.spend('one', NOW)).toBe(false)
@@ -35,8 +41,7 @@ export function describeLogins(openStore: OpenStore): void {
     })
 
     test('is forgotten when it expired before a time, and not sooner', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await spend(database, 'old', NOW - 1)
       await spend(database, 'young', NOW)
       await database.write((tx) => tx.prune('logins', NOW, 10))
@@ -45,8 +50,7 @@ export function describeLogins(openStore: OpenStore): void {
     })
 
     test('is no policy: remembered values stay', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const forgets = await memoryOf(database)
       await spend(database, 'one')
       expect(await forgets()).toBe(false)
@@ -65,8 +69,7 @@ export function describeLogins(openStore: OpenStore): void {
     })
 
     test('is seen by its unit at once, and by others from the commit on', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.writeSteps(async (step) => {
         await step((tx) => {
           tx.logins.revoke('one', NOW)
@@ -78,16 +81,14 @@ export function describeLogins(openStore: OpenStore): void {
     })
 
     test('changes policy, so that a token that was verified before is checked again', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const forgets = await memoryOf(database)
       await revoke(database, 'one')
       expect(await forgets()).toBe(true)
     })
 
     test('is forgotten when it expired before a time, and not sooner', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await revoke(database, 'old', NOW - 1)
       await revoke(database, 'young', NOW)
       await database.write((tx) => tx.prune('logins', NOW, 10))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
+import { inEveryLife, NOW, type OpenStore, createDatabase, setupDatabase } from './fixture'
 import { type QueuedMail, recipientOf } from '../../src/domain/store/mails'
 
 /** Mails that wait to be sent. */
@@ -39,8 +39,7 @@ export function describeMails(openStore: OpenStore): void {
     })
 
     test('come when it is their time, the longest waiting first, as many as are asked for', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await putMails(
         database,
         mail('later', { due: NOW + 1 }),
@@ -54,8 +53,7 @@ export function describeMails(openStore: OpenStore): void {
     })
 
     test('tell when the next one is due', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const next = () => database.read((tx) => tx.mails.due(Infinity, 1)[0]?.due)
       expect(await next()).toBeUndefined()
       await putMails(database, mail('a', { due: NOW + 2 }), mail('b', { due: NOW + 1 }))
@@ -65,8 +63,7 @@ export function describeMails(openStore: OpenStore): void {
     })
 
     test('are announced when one is put, not when one has gone', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const heard: boolean[] = []
       const stop = database.onCommit(({ mails }) => heard.push(mails))
       await putMails(database, mail('a'), mail('b'))
@@ -77,8 +74,7 @@ export function describeMails(openStore: OpenStore): void {
     })
 
     test('are neither there nor announced when their unit or part failed', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       let announced = 0
       const stop = database.onCommit(() => (announced += 1))
       const failing = database.write((tx) => {

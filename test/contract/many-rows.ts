@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Membership } from '../../src/domain/store/memberships'
 import type { Database, WriteTx } from '../../src/domain/store/store'
-import { failPart, NOW, type OpenStore, refreshToken, setupDatabase } from './fixture'
+import { failPart, NOW, type OpenStore, refreshToken, createDatabase } from './fixture'
 import { criteriaOperation } from './sync'
 
 /** More rows than an engine may remove at a stretch. */
@@ -12,8 +12,7 @@ const REALM = 7
 export function describeManyRows(openStore: OpenStore): void {
   describe('hundreds of rows that go together', () => {
     test.each(KINDS)('are gone for the rest of their unit: %s', async (_, kind) => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await fill(database, kind)
       const left = await database.write((tx) => {
         kind.removeAll(tx)
@@ -24,8 +23,7 @@ export function describeManyRows(openStore: OpenStore): void {
     })
 
     test.each(KINDS)('leave alone what is put after them: %s', async (_, kind) => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await fill(database, kind)
       await database.write((tx) => {
         kind.removeAll(tx)
@@ -35,8 +33,7 @@ export function describeManyRows(openStore: OpenStore): void {
     })
 
     test.each(KINDS)('stay when their part or their unit fails: %s', async (_, kind) => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await fill(database, kind)
       await database.write((tx) => failPart(tx, () => kind.removeAll(tx)))
       const failed = database.write((tx) => {
@@ -53,8 +50,7 @@ export function describeManyRows(openStore: OpenStore): void {
     })
 
     test('are announced with everyone who loses rights', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await fill(database, MEMBERSHIPS)
       const told = new Set<string>()
       database.onCommit(({ units }) => {

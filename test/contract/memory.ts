@@ -10,7 +10,7 @@ import {
   NO_TRACES,
   NOW,
   type OpenStore,
-  setupDatabase,
+  createDatabase,
   WHOLE,
 } from './fixture'
 import { code } from './codes'
@@ -22,16 +22,14 @@ import { requireTable } from '../../src/domain/object/tables'
 export function describeMemory(openStore: OpenStore): void {
   describe('remembering', () => {
     test('loads once, for reads and units alike', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const first = await database.read(origins)
       expect(await database.read(origins)).toBe(first)
       expect(await database.write(origins)).toBe(first)
     })
 
     test('remembers a value that is undefined, and one that is loaded at once', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       let loads = 0
       const look = (tx: ReadTx) =>
         tx.remember('nothing', () => {
@@ -44,8 +42,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('gives a load the two values it is asked with', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const load = (one: string, other: number) => [one, other]
       expect(await database.read((tx) => tx.remember('read', load, 'a', 1))).toEqual(['a', 1])
       expect(await database.read((tx) => tx.remember('read', load, 'b', 2))).toEqual(['a', 1])
@@ -53,8 +50,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('forgets in the commit that changes policy', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       expect(await database.read(count)).toBe(0)
       for (let n = 1; n <= 5; n += 1) {
         const writing = database.write((tx) => tx.origins.put(origin(n)))
@@ -66,8 +62,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('never shows a unit what the units before it in the same commit changed', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.read(count)
       const seen = await Promise.all([
         database.write(count),
@@ -87,8 +82,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('is not filled by a unit, least of all by one that fails', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const failing = database.write((tx) => {
         tx.origins.put(origin(1))
         expect(count(tx)).toBe(1)
@@ -99,8 +93,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('loads once for all units of a commit that follow a change of policy', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.read(origins)
       const change = database.write((tx) => tx.origins.put(origin(1)))
       const units = Array.from({ length: 20 }, () => database.write(origins))
@@ -113,8 +106,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('loads again for a value that was loaded from a remembered one', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const twice = (tx: ReadTx) => tx.remember('twice', () => 2 * count(tx))
       expect(await database.read(count)).toBe(0)
       expect(await database.read(twice)).toBe(0)
@@ -125,8 +117,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('forgets what a unit loaded from a change that is undone', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const [, seen] = await Promise.all([
         database
           .write((tx) => {
@@ -146,8 +137,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('holds on when the change was undone', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.read(count)
       const forgets = await memoryOf(database)
       await database.write((tx) => {
@@ -162,8 +152,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('keeps nothing of a load that failed', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const failing = database.read((tx) =>
         tx.remember('origins', () => {
           throw new Error('expected')
@@ -177,8 +166,7 @@ export function describeMemory(openStore: OpenStore): void {
 
   describe('policy', () => {
     test.each(CHANGES)('forgets at a change of %s', async (_, look, change) => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.write((tx) => {
         tx.realms.ensure('rlm-a')
         tx.users.put(user('bob'))
@@ -193,8 +181,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('keeps the rights of a user when those of others change', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.write((tx) => tx.memberships.put(membership('members:bob', 'bob')))
       const rights = (tx: ReadTx) =>
         tx.remember('rights of bob', () => {
@@ -213,8 +200,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('keeps what it remembers at changes of objects, jobs, refresh tokens, codes and mails', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const forgets = await memoryOf(database)
       await database.write((tx) => tx.objects.put(table, [fresh('a')], NOW))
@@ -226,8 +212,7 @@ export function describeMemory(openStore: OpenStore): void {
     })
 
     test('keeps what it remembers when a unit fails', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const forgets = await memoryOf(database)
       const failing = database.write((tx) => {
         tx.origins.put(origin(1))

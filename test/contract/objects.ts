@@ -20,6 +20,7 @@ import {
   refusalOf,
   remove,
   scanAll,
+  createDatabase,
   setupDatabase,
   update,
 } from './fixture'
@@ -51,8 +52,7 @@ export function describeObjects(openStore: OpenStore): void {
     })
 
     test('are inserted where their key is free, and left as they are where it is taken', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', 'id, country')
       const index = table.indexes[0]?.number ?? 0
       const entries = [entry(index, 1)]
@@ -72,8 +72,7 @@ export function describeObjects(openStore: OpenStore): void {
     })
 
     test('are inserted up to the first whose key is taken, however many there are', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', 'id, country')
       const index = table.indexes[0]?.number ?? 0
       const named = (n: number) => fresh(`k${n}`, { entries: [entry(index, n)] })
@@ -96,8 +95,7 @@ export function describeObjects(openStore: OpenStore): void {
     })
 
     test('are found by exactly their key', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const keys = ['a', 'A', 'a ', 'ä', 'a\u0308', '1', '01', '[1,"a"]', '%', "'", '😀', '\ufffd']
       await insert(database, table, ...keys)
@@ -111,8 +109,7 @@ export function describeObjects(openStore: OpenStore): void {
     })
 
     test('of one table are not those of another', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const one = await declareIn(database, 'one')
       const other = await declareIn(database, 'other')
       await insert(database, one, 'a')
@@ -123,8 +120,7 @@ export function describeObjects(openStore: OpenStore): void {
     })
 
     test('change everything but their key and position', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       await insert(database, table, 'a')
@@ -140,8 +136,7 @@ export function describeObjects(openStore: OpenStore): void {
     })
 
     test('are gone when they are removed, and their key is free', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       await insert(database, table, 'a', 'b')
       await database.write((tx) => remove(tx, table, 'a'))
@@ -152,8 +147,7 @@ export function describeObjects(openStore: OpenStore): void {
     })
 
     test('that are new and have a taken key are refused with the unit', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       await insert(database, table, 'a')
       expect(await refusalOf(insert(database, table, 'b', 'a'))).toBe('CONFLICT')
@@ -166,8 +160,7 @@ export function describeObjects(openStore: OpenStore): void {
     })
 
     test('may be large', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const value = JSON.stringify({ text: 'ü'.repeat(8 * 1024 * 1024) })
       await database.write((tx) => tx.objects.put(table, [fresh('a', { value })], NOW))
@@ -177,8 +170,7 @@ export function describeObjects(openStore: OpenStore): void {
 
   describe('index entries', () => {
     test('come with an object, change with it and go with it', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', '@id, *tags')
       const index = table.indexes[0]?.number ?? 0
       const at = (...keys: number[]) => keys.map((key) => entry(index, key))
@@ -200,8 +192,7 @@ export function describeObjects(openStore: OpenStore): void {
     })
 
     test('of an object that a unit could not put are not there', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', '@id, title')
       const index = table.indexes[0]?.number ?? 0
       const put = (key: string, n: number) => fresh(key, { entries: [entry(index, n)] })
@@ -223,8 +214,7 @@ export function describeObjects(openStore: OpenStore): void {
     })
 
     test('of thousands of elements change as fast as they are made', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', '@id, *tags')
       const index = table.indexes[0]?.number ?? 0
       const from = (start: number): IndexEntry[] =>
@@ -256,8 +246,7 @@ export function describeObjects(openStore: OpenStore): void {
 
   describe('a realm', () => {
     test('is used while it has objects', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'alice')
       const isUsed = () => database.read((tx) => tx.realms.isUsed('alice'))

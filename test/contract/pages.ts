@@ -21,6 +21,7 @@ import {
   NOW,
   type OpenStore,
   remove,
+  createDatabase,
   setupDatabase,
   update,
   WHOLE,
@@ -34,8 +35,7 @@ export function describePages(openStore: OpenStore): void {
     test.each([1, 2, 7, 29, 30, 31])(
       'of %p rows hold each object that is wanted once, in order of creation',
       async (rows) => {
-        await using fixture = await setupDatabase(openStore)
-        const { database } = fixture
+        await using database = await createDatabase(openStore)
         const { table, shapes } = await setupShapes(database)
         for (const { query, found } of shapes) {
           const size = { rows, bytes: 1_000_000 }
@@ -50,8 +50,7 @@ export function describePages(openStore: OpenStore): void {
     )
 
     test('end when they are heavy enough, whatever they hold', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { table, shapes } = await setupShapes(database, 'x'.repeat(1_000))
       for (const { query, found } of shapes) {
         const pages = await pagesOf(database, table, {
@@ -66,8 +65,7 @@ export function describePages(openStore: OpenStore): void {
     test.each([1, 2, 7, 29, 30, 31])(
       'of %p rows hold them newest first where that is the order',
       async (rows) => {
-        await using fixture = await setupDatabase(openStore)
-        const { database } = fixture
+        await using database = await createDatabase(openStore)
         const { table, shapes } = await setupShapes(database)
         const size = { rows, bytes: 1_000_000 }
         for (const { query, found } of shapes) {
@@ -86,8 +84,7 @@ export function describePages(openStore: OpenStore): void {
     test.each([1, 3, 100])(
       'of %p rows hold all keys with a prefix, by their keys',
       async (rows) => {
-        await using fixture = await setupDatabase(openStore)
-        const { database } = fixture
+        await using database = await createDatabase(openStore)
         const { table, realms } = await setupShapes(database)
         const size = { rows, bytes: 1_000_000 }
         const read = async (prefix: string, realm?: RealmRef) => {
@@ -110,8 +107,7 @@ export function describePages(openStore: OpenStore): void {
     )
 
     test('hold the newest of a realm with very many rows without those of others', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const [large, small] = [await ensureRealm(database, 'a'), await ensureRealm(database, 'b')]
       const puts = names(20_100).map((id, n) =>
@@ -127,8 +123,7 @@ export function describePages(openStore: OpenStore): void {
     })
 
     test('have the keys of their rows where these are wanted', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { table, shapes } = await setupShapes(database)
       for (const { query, found } of shapes) {
         const pages = await pagesOf(database, table, { ...query, size: CHUNK, hasKeys: true })
@@ -137,8 +132,7 @@ export function describePages(openStore: OpenStore): void {
     })
 
     test('as texts hold the same, as the inside of a JSON array', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { table, shapes } = await setupShapes(database)
       for (const { query, found } of [...shapes, ...shapes]) {
         for (const rows of [4, 1_000]) {
@@ -152,8 +146,7 @@ export function describePages(openStore: OpenStore): void {
     })
 
     test('as texts show what was written since the same text was read', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { table, realms } = await setupShapes(database)
       const [first = 0] = realms
       const read = async () => {
@@ -189,8 +182,7 @@ export function describePages(openStore: OpenStore): void {
     })
 
     test('hold what exists throughout, although other objects come and go', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', '@id, n')
       const index = table.indexes[0]?.number ?? 0
       const range = { lower: Uint8Array.of(1), upper: Uint8Array.of(9) }
@@ -231,8 +223,7 @@ export function describePages(openStore: OpenStore): void {
     })
 
     test('show nothing of realms that are named no more, nor of others in their place', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const [one, other] = [
         await ensureRealm(database, 'one'),
@@ -261,8 +252,7 @@ export function describePages(openStore: OpenStore): void {
     })
 
     test('may be empty and go on, where the objects are of other realms', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', '@id, n')
       const index = table.indexes[0]?.number ?? 0
       const small = await ensureRealm(database, 'small')
@@ -281,8 +271,7 @@ export function describePages(openStore: OpenStore): void {
     })
 
     test('say whether all of their objects have a key of the look-up', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { table, index } = await setupShapes(database)
       const isExact = async (lookup: IndexLookup) =>
         (await database.read((tx) => tx.objects.page(table, { size: CHUNK, lookup }))).isExact
@@ -295,8 +284,7 @@ export function describePages(openStore: OpenStore): void {
     })
 
     test('give an object once, however many of its entries are looked up', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', '@id, *tags')
       const index = table.indexes[0]?.number ?? 0
       // Six hundred under 1, 2 and 3, then four hundred under 4: more entries than rows.
@@ -319,8 +307,7 @@ export function describePages(openStore: OpenStore): void {
     })
 
     test('have the values of the named realms only, small and large', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', '@id, title')
       const index = table.indexes[0]?.number ?? 0
       const own = await ensureRealm(database, 'rlm-own')
@@ -359,8 +346,7 @@ export function describePages(openStore: OpenStore): void {
     })
 
     test('hold objects with the transaction that writes them', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', '@id, n')
       const index = table.indexes[0]?.number ?? 0
       await insert(database, table, 'before')

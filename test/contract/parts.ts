@@ -14,7 +14,7 @@ import {
   type OpenStore,
   refusalOf,
   rowsOf,
-  setupDatabase,
+  createDatabase,
   update,
 } from './fixture'
 
@@ -22,8 +22,7 @@ import {
 export function describeParts(openStore: OpenStore): void {
   describe('parts of a unit', () => {
     test('are kept with the unit when they succeed', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const result = await database.write((tx) =>
         tx.attempt(() => {
@@ -36,8 +35,7 @@ export function describeParts(openStore: OpenStore): void {
     })
 
     test('fail alone, with everything they did', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       await database.write((tx) => {
         tx.objects.put(table, [fresh('before')], NOW)
@@ -58,8 +56,7 @@ export function describeParts(openStore: OpenStore): void {
     })
 
     test('may have parts', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const put = (tx: WriteTx, key: string) => tx.objects.put(table, [fresh(key)], NOW)
       await database.write((tx) => {
@@ -74,8 +71,7 @@ export function describeParts(openStore: OpenStore): void {
     })
 
     test('that fail take their index entries along, and leave those of others', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'tagged', '@id, *tags')
       const { number } = table.indexes[0]!
       const tagged = (key: string) =>
@@ -97,8 +93,7 @@ export function describeParts(openStore: OpenStore): void {
 export function describeSteps(openStore: OpenStore): void {
   describe('a unit in steps', () => {
     test('sees what its earlier steps wrote, which no read sees before its end', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const result = await database.writeSteps(async (step) => {
         await step((tx) => tx.objects.put(table, [fresh('a')], NOW))
@@ -112,8 +107,7 @@ export function describeSteps(openStore: OpenStore): void {
     })
 
     test('has one revision, and others run before it or after it', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const others: Promise<unknown>[] = []
       await database.writeSteps(async (step) => {
@@ -138,8 +132,7 @@ export function describeSteps(openStore: OpenStore): void {
     })
 
     test('keeps nothing when a step fails, even if its error is caught', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const unit = database.writeSteps(async (step) => {
         await step((tx) => tx.objects.put(table, [fresh('a')], NOW))
@@ -155,8 +148,7 @@ export function describeSteps(openStore: OpenStore): void {
     })
 
     test('goes on when steps fail together in an attempt, of which nothing stays', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const put = (key: string) => (tx: WriteTx) => tx.objects.put(table, [fresh(key)], NOW)
       await database.writeSteps(async (step) => {
@@ -173,8 +165,7 @@ export function describeSteps(openStore: OpenStore): void {
     })
 
     test.each(['succeeds', 'fails'])('is refused a step after it %s', async (end) => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       let late: Step | undefined
       const unit = database.writeSteps(async (step) => {

@@ -11,6 +11,7 @@ import {
   inEveryLife,
   NOW,
   type OpenStore,
+  createDatabase,
   setupDatabase,
 } from './fixture'
 
@@ -18,8 +19,7 @@ import {
 export function describeRealms(openStore: OpenStore): void {
   describe('realms', () => {
     test('begin with the public one', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const realm = { ref: PUBLIC_REALM_REF, id: PUBLIC_REALM }
       expect(await database.read((tx) => tx.realms.find(PUBLIC_REALM))).toEqual(realm)
       expect(await database.read((tx) => tx.realms.findByRef(PUBLIC_REALM_REF))).toEqual(realm)
@@ -42,8 +42,7 @@ export function describeRealms(openStore: OpenStore): void {
     })
 
     test('that a failed unit created do not exist, for anyone', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const failing = database.write((tx) => {
         tx.realms.ensure('alice')
         throw new Error('expected')
@@ -55,8 +54,7 @@ export function describeRealms(openStore: OpenStore): void {
     })
 
     test('that are to be erased are gone at once, and retired', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const ref = await ensureRealm(database, 'rlm-a')
       await database.read((tx) => tx.realms.find('rlm-a'))
       await database.writeSteps(async (step) => {
@@ -78,8 +76,7 @@ export function describeRealms(openStore: OpenStore): void {
     })
 
     test('that live again have another ref, and the old rows do not come back', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const lives: number[] = []
       for (let life = 0; life < 3; life += 1) {
@@ -235,8 +232,7 @@ export function describeRealms(openStore: OpenStore): void {
     })
 
     test('are replaced by their source and removed one by one or with their realm', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const invited = membership('members:1', { email: 'a@example.com' })
       const accepted = membership('members:1', { userId: 'a', accepted: true })
       await database.write((tx) => tx.memberships.put(invited))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import { NOW, type OpenStore, refreshToken, setupDatabase } from './fixture'
+import { NOW, type OpenStore, refreshToken, createDatabase, setupDatabase } from './fixture'
 import type { RefreshToken } from '../../src/domain/store/credentials'
 
 /** Refresh tokens, and the signatures that were used with them. */
@@ -19,8 +19,7 @@ export function describeRefreshTokens(openStore: OpenStore): void {
     })
 
     test('remember when a time stamp was used', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.write((tx) => tx.refreshTokens.recordUse('h1', 1_000, NOW))
       await database.write((tx) => tx.refreshTokens.recordUse('h1', 2_000, NOW + 1))
       const useOf = (hash: string, stamp: number) =>
@@ -32,8 +31,7 @@ export function describeRefreshTokens(openStore: OpenStore): void {
     })
 
     test('go with their client', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await putTokens(
         database,
         refreshToken('h1'),
@@ -45,8 +43,7 @@ export function describeRefreshTokens(openStore: OpenStore): void {
     })
 
     test('go with the incarnation of their user, and no other', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await putTokens(
         database,
         refreshToken('h1', { user: 1 }),
@@ -58,8 +55,7 @@ export function describeRefreshTokens(openStore: OpenStore): void {
     })
 
     test('and uses are forgotten when they are older than a time', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await putTokens(
         database,
         refreshToken('h1', { lastUsed: NOW - 1 }),

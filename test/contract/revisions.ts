@@ -12,6 +12,7 @@ import {
   type OpenStore,
   remove,
   scanAll,
+  createDatabase,
   setupDatabase,
   update,
 } from './fixture'
@@ -21,8 +22,7 @@ import type { Table } from '../../src/domain/store/tables'
 export function describeRevisions(openStore: OpenStore): void {
   describe('revisions', () => {
     test('are one for a unit, and another for the next, in a shared commit too', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const units = [0, 1, 2, 3, 4].map((n) => insert(database, table, `a${n}`, `b${n}`))
       await Promise.all(units)
@@ -41,8 +41,7 @@ export function describeRevisions(openStore: OpenStore): void {
     })
 
     test('do not appear once a read has reported a later one', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       await insert(database, table, 'one', 'other')
       let isWriting = true
@@ -73,8 +72,7 @@ export function describeRevisions(openStore: OpenStore): void {
     })
 
     test('are not taken by a unit or a part that failed', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       await insert(database, table, 'a')
       const before = await database.read((tx) => tx.revision())
@@ -102,8 +100,7 @@ export function describeRevisions(openStore: OpenStore): void {
     })
 
     test('grow with every change that sync delivers', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       await insert(database, table, 'a', 'b')
@@ -138,8 +135,7 @@ export function describeRevisions(openStore: OpenStore): void {
 
   describe('positions', () => {
     test('grow in the order of creation, and stay over changes', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const other = await declareIn(database, 'others')
       await insert(database, table, 'c')

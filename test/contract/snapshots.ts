@@ -11,6 +11,7 @@ import {
   NO_TRACES,
   NOW,
   type OpenStore,
+  createDatabase,
   setupDatabase,
   update,
   WHOLE,
@@ -21,8 +22,7 @@ import type { Table } from '../../src/domain/store/tables'
 export function describeSnapshots(openStore: OpenStore): void {
   describe('reads', () => {
     test('see one snapshot, regardless of concurrent writes', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'accounts')
       await insert(database, table, 'mine', 'yours')
       const transfer = (to: number) =>
@@ -52,8 +52,7 @@ export function describeSnapshots(openStore: OpenStore): void {
     })
 
     test('begun after a unit was answered see it, regardless of other open reads', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       await insert(database, table, 'a')
       let isDone = false
@@ -86,8 +85,7 @@ export function describeSnapshots(openStore: OpenStore): void {
     })
 
     test('go on between the steps of a unit, and do not see it', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       let reads = 0
       let isWriting = true
@@ -115,16 +113,14 @@ export function describeSnapshots(openStore: OpenStore): void {
 
   describe('a transaction', () => {
     test('of a read is dead when the read is over', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const kept = await keptOf(database, async (work) => database.read(work))
       for (const use of readsOf(kept, table)) await expectRefused(use)
     })
 
     test('of a read whose work fails at once is refused by a promise', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const failing = database.read(() => {
         throw new RangeError('at once')
       })
@@ -134,8 +130,7 @@ export function describeSnapshots(openStore: OpenStore): void {
     })
 
     test('of a failed read is dead', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const kept = await keptOf(database, (work) =>
         database.read((tx) => {
@@ -147,8 +142,7 @@ export function describeSnapshots(openStore: OpenStore): void {
     })
 
     test.each(['kept', 'failed'])('of a unit that %s is dead', async (outcome) => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', '@id, title')
       await insert(database, table, 'a')
       let kept: WriteTx | undefined

@@ -10,6 +10,7 @@ import {
   NOW,
   type OpenStore,
   refusalOf,
+  createDatabase,
   setupDatabase,
 } from './fixture'
 
@@ -67,8 +68,7 @@ export function describeSync(openStore: OpenStore): void {
     })
 
     test('are listed in pages, all of them or those of a user', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const made = await database.write((tx) =>
         ['alice', 'bob', 'alice', 'alice'].map((subject, n) =>
           tx.syncClients.ensure(subject, `c${n}`, NOW + n),
@@ -86,8 +86,7 @@ export function describeSync(openStore: OpenStore): void {
     })
 
     test('are a hundred for each user: those that were seen longest ago are forgotten', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { most } = FIXED_LIMITS.userClients
       const seen = async (identity: string) =>
         (await database.read((tx) => tx.syncClients.find('alice', identity)))?.seen
@@ -114,8 +113,7 @@ export function describeSync(openStore: OpenStore): void {
     })
 
     test('whose transaction is rejected, or who get private rows, have a revision of it that nobody else has', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { number } = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
       const before = await database.read((tx) => tx.revision())
       await database.write((tx) => tx.syncClients.noteRejection(number))
@@ -128,8 +126,7 @@ export function describeSync(openStore: OpenStore): void {
     })
 
     test('are remembered until they change', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const remembered = () =>
         database.read((tx) =>
           tx.remember('the client', () => ({ client: tx.syncClients.find('alice', 'one') })),
@@ -155,8 +152,7 @@ export function describeSync(openStore: OpenStore): void {
     })
 
     test('that are not seen for long are removed with their transactions', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const old = await database.write((tx) => {
         for (const [identity, seen] of [
           ['old', NOW - 10],
@@ -279,8 +275,7 @@ export function describeSync(openStore: OpenStore): void {
     })
 
     test('are forgotten when they are old, of one client, and not named', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.write((tx) => {
         for (let n = 0; n < 600; n += 1) tx.applied.put(1, `old${n}`, NOW - 1)
         tx.applied.put(1, 'named', NOW - 1)
@@ -380,8 +375,7 @@ export function describeSync(openStore: OpenStore): void {
     })
 
     test('of one user on one table go when there are newer ones', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const { number } = await declareIn(database, 'things')
       const others = await declareIn(database, 'others')
       const put = (table: number, text: string, subject = 'alice') =>

@@ -13,6 +13,7 @@ import {
   type OpenStore,
   rowsOf,
   scanAll,
+  createDatabase,
   setupDatabase,
 } from './fixture'
 import type { Table } from '../../src/domain/store/tables'
@@ -68,8 +69,7 @@ export function describeTables(openStore: OpenStore): void {
     })
 
     test('keep number, place and rows when they are declared again', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const before = await declareIn(database, 'first', '@id, title')
       await declareIn(database, 'second')
       await insert(database, before, 'a')
@@ -83,8 +83,7 @@ export function describeTables(openStore: OpenStore): void {
     })
 
     test('that are hidden are listed, and come back with their rows', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', '@id, title')
       await insert(database, table, 'a')
       await database.write((tx) => tx.tables.put({ ...table, hidden: true }))
@@ -96,8 +95,7 @@ export function describeTables(openStore: OpenStore): void {
     })
 
     test('have names that never reach the storage as anything but names', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const names = ['select', '"; DROP TABLE tables; --', 'users', '用户', '__proto__', 'a.b']
       for (const name of names) await insert(database, await declareIn(database, name), 'a')
       for (const name of names) {
@@ -108,8 +106,7 @@ export function describeTables(openStore: OpenStore): void {
     })
 
     test('may be as many as 500, declared in one unit', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.write((tx) => declareMany(tx))
       const tables = await database.read((tx) => tx.tables.list())
       expect(tables).toHaveLength(500)
@@ -149,8 +146,7 @@ export function describeTables(openStore: OpenStore): void {
     })
 
     test('are seen by reads in one commit with their objects', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const writing = (async () => {
         for (let n = 0; n < 30; n += 1) {
           await database.write((tx) => {
@@ -193,8 +189,7 @@ export function describeTables(openStore: OpenStore): void {
     })
 
     test('that are declared otherwise are other indexes, with numbers never used before', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const seen = new Set<number>()
       for (const stores of ['@id, a, b', '@id, b', '@id, *a, b', '@id', '@id, a']) {
         const { indexes } = await declareIn(database, 'things', stores)
@@ -206,8 +201,7 @@ export function describeTables(openStore: OpenStore): void {
     })
 
     test('that are no longer declared lose their entries step by step', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things', '@id, title')
       const number = table.indexes[0]?.number ?? 0
       const puts = Array.from({ length: 25 }, (_, n) =>
@@ -225,8 +219,7 @@ export function describeTables(openStore: OpenStore): void {
     })
 
     test('declared after the rows are filled by adding entries, twice as well as once', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const plain = await declareIn(database, 'things')
       await insert(database, plain, 'a', 'b', 'c')
       const table = await declareIn(database, 'things', '@id, title')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
-import { NOW, type OpenStore, setupDatabase } from './fixture'
+import { NOW, type OpenStore, createDatabase } from './fixture'
 import { find, listPage, putOne, query, user } from './user-fixture'
 
 /** In the order of their bytes in UTF-8; no locale and no UTF-16 sorts like that. */
@@ -13,8 +13,7 @@ export function describeTexts(openStore: OpenStore): void {
       expect(BY_BYTES.toSorted((one, other) => Buffer.compare(bytes(one), bytes(other)))).toEqual(
         BY_BYTES,
       )
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       for (const text of BY_BYTES.toReversed()) {
         await putOne(database, user(text))
         await database.write((tx) => {
@@ -36,8 +35,7 @@ export function describeTexts(openStore: OpenStore): void {
     })
 
     test('may have U+0000 in e-mails, which end there for nobody', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const data = { email: 'al\u0000ice@x.org', displayName: 'Al\u0000ice' }
       await putOne(database, user('alice', { data }))
       await database.write((tx) => tx.memberships.put(membership('m', 'al\u0000ice@x.org')))

@@ -11,6 +11,7 @@ import {
   NOW,
   type OpenStore,
   refusalOf,
+  createDatabase,
   setupDatabase,
   update,
 } from './fixture'
@@ -21,8 +22,7 @@ import { user } from './user-fixture'
 export function describeUnits(openStore: OpenStore): void {
   describe('units', () => {
     test('keep everything or nothing', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const failure = new Error('changed my mind')
       const unit = database.write((tx) => {
@@ -42,15 +42,13 @@ export function describeUnits(openStore: OpenStore): void {
     })
 
     test('return what their work returns', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       expect(await database.write(() => 1)).toBe(1)
       expect(await database.writeSteps(async () => 2)).toBe(2)
     })
 
     test('are refused as asynchronous functions, and keep nothing', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const late = async (tx: WriteTx) => {
         tx.objects.put(table, [fresh('a')], NOW)
@@ -67,8 +65,7 @@ export function describeUnits(openStore: OpenStore): void {
     })
 
     test('fail when their work throws at once, and others go on', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const refuse = database.write(() => {
         throw new Error('at once')
       })
@@ -78,8 +75,7 @@ export function describeUnits(openStore: OpenStore): void {
     })
 
     test('see what they wrote themselves, which no read sees before the commit', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       await database.writeSteps(async (step) => {
         await step((tx) => {
@@ -96,8 +92,7 @@ export function describeUnits(openStore: OpenStore): void {
     })
 
     test('run one after the other in the order they came', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       let running = 0
       const order: number[] = []
       const units = Array.from({ length: 700 }, (_, position) =>
@@ -115,8 +110,7 @@ export function describeUnits(openStore: OpenStore): void {
     })
 
     test('lose no update of each other', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'counters')
       await database.write((tx) => tx.objects.put(table, [fresh('n', { value: '0' })], NOW))
       const increment = () =>
@@ -129,8 +123,7 @@ export function describeUnits(openStore: OpenStore): void {
     })
 
     test('that fail leave their neighbours alone', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const outcomes = await Promise.allSettled(
         Array.from({ length: 60 }, (_, position) =>
@@ -167,8 +160,7 @@ export function describeUnits(openStore: OpenStore): void {
     })
 
     test('that waited for too long are refused and have not run', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const events: unknown[] = []
       let isRefused = false
       const long = database

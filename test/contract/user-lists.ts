@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type OpenStore, setupDatabase } from './fixture'
+import { type OpenStore, createDatabase } from './fixture'
 import { crowd, ids, listPage, pages, passes, putAll, query, sorted, user } from './user-fixture'
 import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/store/users'
 
@@ -9,8 +9,7 @@ export function describeUserLists(openStore: OpenStore): void {
     for (const order of USER_ORDERS) {
       for (const isDescending of [false, true]) {
         test(`by ${order}${isDescending ? ', descending' : ''} come page by page, each once`, async () => {
-          await using fixture = await setupDatabase(openStore)
-          const { database } = fixture
+          await using database = await createDatabase(openStore)
           const users = await putAll(database, crowd(60))
           const expected = sorted(users, order, isDescending)
           for (const limit of [1, 7, 59, 60, 1000]) {
@@ -22,8 +21,7 @@ export function describeUserLists(openStore: OpenStore): void {
     }
 
     test('are each listed once, although others come and go meanwhile', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const users = await putAll(database, crowd(120))
       for (const order of USER_ORDERS) {
         for (const isDescending of [false, true]) {
@@ -53,8 +51,7 @@ export function describeUserLists(openStore: OpenStore): void {
     })
 
     test('are those of a type, the active or the others', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const users = await putAll(database, crowd(60))
       for (const type of ['eval', 'prod', 'demo', undefined] as const) {
         for (const active of [true, false, undefined]) {
@@ -78,8 +75,7 @@ export function describeUserLists(openStore: OpenStore): void {
 
   describe('users with much data', () => {
     test('come on more pages than they would otherwise', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const note = 'x'.repeat(60_000)
       await putAll(
         database,
@@ -104,8 +100,7 @@ export function describeUserLists(openStore: OpenStore): void {
 
   describe('a search of users', () => {
     test('finds all parts of their texts, of any length', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const users = await putAll(database, [
         ...crowd(40),
         user('100%_sure*', { data: { displayName: 'A "quoted" \\ name' } }),
@@ -143,8 +138,7 @@ export function describeUserLists(openStore: OpenStore): void {
     })
 
     test('finds no texts that have its parts elsewhere', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const letters = Array.from({ length: 90 }, (_, at) => (at * 7919 + 46656).toString(36))
       const long = letters.join('').slice(0, 256)
       await putAll(database, [
@@ -164,8 +158,7 @@ export function describeUserLists(openStore: OpenStore): void {
     })
 
     test('knows the texts of now', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const alice = user('alice', { data: { displayName: 'Wonder' } })
       await putAll(database, [alice, user('bob')])
       expect(await ids(database, { search: 'onde' })).toEqual(['alice'])
@@ -180,8 +173,7 @@ export function describeUserLists(openStore: OpenStore): void {
     })
 
     test('is as right when thousands match, in every order', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const users = await putAll(database, crowd(6_000))
       for (const search of ['person', 'e', 'pe', 'person1', '99', '5999', 'q', '@']) {
         for (const order of ['userId', 'displayName', 'lastLogin'] as const) {

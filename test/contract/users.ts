@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { inEveryLife, memoryOf, type OpenStore, setupDatabase } from './fixture'
+import { inEveryLife, memoryOf, type OpenStore, createDatabase, setupDatabase } from './fixture'
 import { find, ids, listPage, putOne, query, user } from './user-fixture'
 import { USER_ORDERS, type UserFields } from '../../src/domain/store/users'
 
@@ -7,8 +7,7 @@ import { USER_ORDERS, type UserFields } from '../../src/domain/store/users'
 export function describeUsers(openStore: OpenStore): void {
   describe('a user', () => {
     test('is what was put, whole', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const alice = user('alice', {
         type: 'eval',
         created: 1,
@@ -119,8 +118,7 @@ export function describeUsers(openStore: OpenStore): void {
     })
 
     test('is found by its id letter by letter, and another one under every other', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const twins = ['é', 'e\u0301', 'E\u0301', 'Alice', 'alice', 'alice ', '1', '01', '👩', '用户']
       for (const id of twins) await putOne(database, user(id, { data: { of: id } }))
       for (const id of twins) expect((await find(database, id))?.data).toEqual({ of: id })
@@ -130,8 +128,7 @@ export function describeUsers(openStore: OpenStore): void {
     })
 
     test('is as it was before a part of the unit that failed', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await putOne(database, user('alice', { data: { displayName: 'Wonder' } }))
       await database.write((tx) => {
         const part = () =>
@@ -151,8 +148,7 @@ export function describeUsers(openStore: OpenStore): void {
     })
 
     test('stays the same one while it changes, and is another one after it was removed', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const put = (fields: UserFields) => database.write((tx) => tx.users.put(fields))
       const first = await put(user('alice'))
       const other = await put(user('bob'))
@@ -167,8 +163,7 @@ export function describeUsers(openStore: OpenStore): void {
     })
 
     test('is not there when its unit failed, nor found by a search', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const unit = database.write((tx) => {
         tx.users.put(user('alice'))
         expect(listPage(tx, query({ search: 'alic' }))).toMatchObject({
@@ -186,8 +181,7 @@ export function describeUsers(openStore: OpenStore): void {
     })
 
     test('creating, changing or deleting one ends what is remembered; a login does not', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       const forgets = await memoryOf(database)
       await database.write((tx) => tx.users.put(user('alice')))
       expect(await forgets()).toBe(true)
@@ -200,8 +194,7 @@ export function describeUsers(openStore: OpenStore): void {
     })
 
     test('has logged in when that was noted: last, and in this life', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
+      await using database = await createDatabase(openStore)
       await database.write((tx) => tx.users.put(user('alice', { created: 1_000 })))
       const lastLogin = async () => (await find(database, 'alice'))?.lastLogin
       const note = (id: string, at: number) =>

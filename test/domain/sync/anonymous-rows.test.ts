@@ -13,12 +13,9 @@ import {
 } from './push-setup'
 
 describe('an upload of anonymous work', () => {
-  const upload = (world: Awaited<ReturnType<typeof setupPush>>) => connect(world.database, 'alice')
-
   test('stores each row alone: a refused one costs no other', async () => {
-    await using world = await setupPush()
-    const { database } = world
-    const alice = await upload(world)
+    await using database = await setupPush()
+    const alice = await connect(database, 'alice')
     const before = await revisionOf(database)
     const pushed = await alice.send(
       [[upsert(card('a'), card('b', {}, 'alice', 'rlm-nowhere'), card('c'))]],
@@ -37,14 +34,13 @@ describe('an upload of anonymous work', () => {
   })
 
   test('leaves rows that are there, except older private ones', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [
       card('a', { n: 'server' }),
       card('#new:alice', { n: 'server', $$ts: 5 }),
       card('#old:alice', { n: 'server', $$ts: 5 }),
     ])
-    const alice = await upload(world)
+    const alice = await connect(database, 'alice')
     const pushed = await alice.send(
       [
         [
@@ -68,9 +64,8 @@ describe('an upload of anonymous work', () => {
   })
 
   test('takes realms before members and the rest, and makes the owner no member twice', async () => {
-    await using world = await setupPush()
-    const { database } = world
-    const alice = await upload(world)
+    await using database = await setupPush()
+    const alice = await connect(database, 'alice')
     const none = 'unauthorized'
     const realm = { id: 'rlm-own', realmId: 'rlm-own', owner: 'alice', name: 'List' }
     const rows = {
@@ -104,10 +99,9 @@ describe('an upload of anonymous work', () => {
   })
 
   test('judges each row with the rights that the rows before it have left', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'realms', [{ realmId: 'rlm-other' }])
-    const alice = await upload(world)
+    const alice = await connect(database, 'alice')
     const realms = [
       { id: 'rlm-mine', realmId: 'rlm-mine', owner: 'alice' },
       { id: 'rlm-none', realmId: 'rlm-none', owner: null },
@@ -140,9 +134,8 @@ describe('an upload of anonymous work', () => {
   })
 
   test('refuses a row alone whose key cannot be stored', async () => {
-    await using world = await setupPush()
-    const { database } = world
-    const alice = await upload(world)
+    await using database = await setupPush()
+    const alice = await connect(database, 'alice')
     const pushed = await alice.send([[upsert(card('a'), card('\u0000'), card('b'))]], {
       isUpload: true,
     })
@@ -155,9 +148,8 @@ describe('an upload of anonymous work', () => {
   })
 
   test('is stored once, and answered again', async () => {
-    await using world = await setupPush()
-    const { database } = world
-    const alice = await upload(world)
+    await using database = await setupPush()
+    const alice = await connect(database, 'alice')
     const options = { isUpload: true, txids: ['upload-one'] }
     await alice.send([[upsert(card('a'))]], options)
     await alice.push(drop('a'))
@@ -167,9 +159,8 @@ describe('an upload of anonymous work', () => {
   })
 
   test('of thousands of rows is stored in several units', async () => {
-    await using world = await setupPush()
-    const { database } = world
-    const alice = await upload(world)
+    await using database = await setupPush()
+    const alice = await connect(database, 'alice')
     const rows = Array.from({ length: 1_200 }, (_, n) => card(`k${n}`, { n }))
     const before = await revisionOf(database)
     const refused = card('refused', {}, 'alice', 'rlm-nowhere')
@@ -180,9 +171,8 @@ describe('an upload of anonymous work', () => {
   })
 
   test('names the revisions that only it has changed, for its answer', async () => {
-    await using world = await setupPush()
-    const { database } = world
-    const alice = await upload(world)
+    await using database = await setupPush()
+    const alice = await connect(database, 'alice')
     const before = await revisionOf(database)
     const rows = Array.from({ length: 1_200 }, (_, n) => card(`k${n}`, { n }))
     const { own } = await alice.send([[upsert(...rows)]], { isUpload: true })
@@ -194,9 +184,8 @@ describe('an upload of anonymous work', () => {
   })
 
   test('lets other writers in between its units', async () => {
-    await using world = await setupPush()
-    const { database } = world
-    const alice = await upload(world)
+    await using database = await setupPush()
+    const alice = await connect(database, 'alice')
     const rows = Array.from({ length: 3_000 }, (_, n) => card(`k${n}`, { n }))
     let isOver = false
     const uploading = alice.send([[upsert(...rows)]], { isUpload: true }).finally(() => {

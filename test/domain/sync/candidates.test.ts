@@ -10,8 +10,8 @@ import { card, connect, only, person, put, setupPush, upsert } from './push-setu
 const NONE = { $t: 'undefined' }
 
 test('a ready index looks up ranges whose bounds are of one type, and no other', async () => {
-  await using world = await setupPush('@id, title, [list+title], *tags', true)
-  const table = (await world.database.read((tx) => tx.tables.find('cards')))!
+  await using database = await setupPush('@id, title, [list+title], *tags', true)
+  const table = (await database.read((tx) => tx.tables.find('cards')))!
   const lookup = (index: unknown, range: object, of = table) =>
     lookupFor(of, readCriteria({ index, range }))
   const number = (name: string) => table.indexes.find((index) => index.name === name)!.number
@@ -45,10 +45,10 @@ test('the look-up for 500 criteria lets others have their turns, and ends with i
   const caller = new AbortController()
   let reads = 0
   const database: Database = {
-    ...world.database,
+    ...world,
     read: (work) => {
       reads += 1
-      return world.database.read(work)
+      return world.read(work)
     },
   }
   const muts = Array.from({ length: 500 }, (_, n) => ({
@@ -69,8 +69,7 @@ test('the look-up for 500 criteria lets others have their turns, and ends with i
 })
 
 test('candidates are the rows in the realms of the actor that satisfy the criteria', async () => {
-  await using world = await setupPush()
-  const { database } = world
+  await using database = await setupPush()
   const alice = await connect(database, 'alice')
   await alice.push(
     upsert(...Array.from({ length: 1_500 }, (_, n) => card(`k${n}`, { list: n % 2 }))),

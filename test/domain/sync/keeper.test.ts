@@ -6,8 +6,8 @@ import { NOW } from '../../contract/fixture'
 import { card, connect, insert, put, removeAs, setupPush } from './push-setup'
 
 test('forgets deletions, operations and clients after 180 days, and no sooner', async () => {
-  await using world = await setupPush()
-  const { database, clock } = world
+  await using database = await setupPush()
+  const { clock } = database
   const start = NOW
   await put(database, 'cards', [card('a'), card('b')], start)
   await removeAs(database, 'cards', 'a', start)
@@ -47,8 +47,8 @@ test('forgets deletions, operations and clients after 180 days, and no sooner', 
 })
 
 test('forgets lines about operations after a year, and no sooner', async () => {
-  await using world = await setupPush()
-  const { database, clock } = world
+  await using database = await setupPush()
+  const { clock } = database
   const report = (error: unknown) => {
     throw error
   }

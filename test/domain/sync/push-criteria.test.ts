@@ -23,8 +23,7 @@ const inList = (list: string) => ({ index: 'list', range: only(list) })
 
 describe('rule 6: criteria', () => {
   test('are executed on the rows of the server, those that the client does not know too (conformance 90)', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [
       card('a', { list: 'x' }, ...TEAM),
       card('b', { list: 'x' }, ...TEAM),
@@ -45,8 +44,7 @@ describe('rule 6: criteria', () => {
   })
 
   test('reach rows that came while the others were looked up, and leave those that went', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const rows = [card('a', { list: 'x' }, ...TEAM), card('b', { list: 'x' }, ...TEAM)]
     await put(database, 'cards', rows)
     const late = [card('b', { list: 'y' }, ...TEAM), card('c', { list: 'x' }, ...TEAM)]
@@ -69,8 +67,7 @@ describe('rule 6: criteria', () => {
   })
 
   test('are executed once, at the first chunk (conformance 91)', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { list: 'x', n: 0 }), card('b', { list: 'x', n: 0 })])
     const alice = await connect(database, 'alice')
     const common = {
@@ -89,8 +86,7 @@ describe('rule 6: criteria', () => {
   })
 
   test('see what earlier operations of their transaction did', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { list: 'x' }), card('b', { list: 'y' })])
     const alice = await connect(database, 'alice')
     await alice.push(
@@ -105,8 +101,7 @@ describe('rule 6: criteria', () => {
   })
 
   test('skip rows that the actor does not see, and those that they may not change', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [
       card('mine', { list: 'x' }, 'carol'),
       card('public', { list: 'x' }, 'alice', 'rlm-public'),
@@ -126,8 +121,7 @@ describe('rule 6: criteria', () => {
   })
 
   test('write the same into each row: what survives in one shows in no other, nor in later ones', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const rows = (deep: object) => [card('a', { deep }), card('m', { deep }, ...TEAM), card('z')]
     await put(database, 'cards', rows({ x: 0, y: 0 }))
     const alice = await connect(database, 'alice')
@@ -155,8 +149,7 @@ describe('rule 6: criteria', () => {
   })
 
   test('add the same to the list of each row: a later change inside one shows in no other', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a'), card('b'), card('c')])
     const alice = await connect(database, 'alice')
     const tags = { '@@propmod': { add: [{ n: 1 }] } }
@@ -177,8 +170,7 @@ describe('rule 6: criteria', () => {
   })
 
   test('of a primary key only inform about the keys', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a'), card('b'), card('c')])
     const alice = await connect(database, 'alice')
     const range = { type: 3 }
@@ -194,8 +186,7 @@ describe('rule 6: criteria', () => {
   })
 
   test.each([false, true])('find rows through every kind of index (ready: %p)', async (isReady) => {
-    await using world = await setupPush('@id, title, list, *tags, d.e, [list+title]', isReady)
-    const { database } = world
+    await using database = await setupPush('@id, title, list, *tags, d.e, [list+title]', isReady)
     const alice = await connect(database, 'alice')
     const date = (v: string) => ({ $t: 'Date', v })
     const when = date('2029-05-01T00:00:00.000Z')
@@ -234,8 +225,7 @@ describe('rule 6: criteria', () => {
 
 describe('rule 7: replay', () => {
   test('an object that is added late to a deleted list is deleted too', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
     await alice.push({ type: 'delete', keys: [], criteria: inList('x') })
@@ -249,8 +239,7 @@ describe('rule 7: replay', () => {
   })
 
   test('an object that moves late under a changed path changes, once and whatever the times', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { list: 'y', n: 0 }, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -266,8 +255,7 @@ describe('rule 7: replay', () => {
   })
 
   test('rows that are made after the operation was seen, or by its own client, stay', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
     const base = await revisionOf(database)
@@ -281,8 +269,7 @@ describe('rule 7: replay', () => {
   })
 
   test('needs the rights of the actor of the operation, not of the late one', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'members', [
       { id: 'mmb-carol', realmId: 'rlm-team', userId: 'carol', permissions: { add: ['cards'] } },
     ])
@@ -301,8 +288,7 @@ describe('rule 7: replay', () => {
   })
 
   test('changes nothing that the actor of the operation may not change', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'members', [
       { id: 'mmb-carol', realmId: 'rlm-team', userId: 'carol', permissions: { add: ['cards'] } },
     ])
@@ -316,8 +302,7 @@ describe('rule 7: replay', () => {
   })
 
   test('is not done for an operation whose base is unknown', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
     await alice.push({ type: 'delete', keys: [], criteria: inList('x') })
@@ -347,8 +332,7 @@ describe('a realm that a transaction makes', () => {
     ['before', [make, move(['a'])]],
     ['after', [move(['a']), make]],
   ])('gets the rows of criteria that come %s it', async (_, operations) => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', cards)
     const alice = await connect(database, 'alice')
     const pushed = await alice.push(...operations)
@@ -358,8 +342,7 @@ describe('a realm that a transaction makes', () => {
   })
 
   test('lets criteria reach its rows of members', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const dan = { id: 'mmb-dan', realmId: NEW, owner: 'alice', email: 'dan@example.com' }
     const criteria = { index: 'realmId', range: only(NEW) }
@@ -374,8 +357,7 @@ describe('a realm that a transaction makes', () => {
   })
 
   test('is made again where it was tied to an own object, and not by others', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'lists', [card('list')])
     await put(database, 'cards', cards)
     const alice = await connect(database, 'alice')
@@ -396,8 +378,7 @@ describe('a realm that a transaction makes', () => {
   })
 
   test('gives nobody rights where it is not made: the transaction is rejected as a whole', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('list', {}, 'bob'), ...cards])
     const alice = await connect(database, 'alice')
     for (const taken of [NEW, 'bob', 'rlm-public', 'rlm-team~']) {
@@ -412,8 +393,7 @@ describe('a realm that a transaction makes', () => {
   })
 
   test('is gone when the transaction ends it, unless rows would stay behind in it', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', cards)
     const alice = await connect(database, 'alice')
     const left = await alice.push(make, move(['a', 'b']), end)
@@ -426,8 +406,7 @@ describe('a realm that a transaction makes', () => {
   })
 
   test('shows its maker no rows of others that have its id as their realm', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('hidden', { list: 'x' }, ...TEAM), ...cards])
     const carol = await connect(database, 'carol')
     const own = { ...made, realmId: 'rlm-carol', owner: 'carol' }
@@ -447,8 +426,7 @@ describe('a realm that a transaction makes', () => {
 
 describe('rule 7: replay in either order', () => {
   test('compares with the time and the base of the operation, and later changes of the row stand', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
     const base = await revisionOf(database)
@@ -481,8 +459,7 @@ describe('rule 7: replay in either order', () => {
 
   test('an operation that reaches a row last does not undo a later one of its client that came first', async () => {
     for (const isLate of [false, true]) {
-      await using world = await setupPush()
-      const { database } = world
+      await using database = await setupPush()
       const phone = await connect(database, 'alice')
       const laptop = await connect(database, 'alice')
       const at = { base: await revisionOf(database), now: T + 100 }
@@ -502,8 +479,7 @@ describe('rule 7: replay in either order', () => {
 
   test('an operation sets what an earlier one of its client has added to, in whichever order they arrive', async () => {
     for (const isLate of [false, true]) {
-      await using world = await setupPush()
-      const { database } = world
+      await using database = await setupPush()
       const phone = await connect(database, 'alice')
       const laptop = await connect(database, 'alice')
       const at = { base: await revisionOf(database), now: T + 100 }
@@ -521,8 +497,7 @@ describe('rule 7: replay in either order', () => {
 
   test('leaves values that are later than the operation, in whichever order they arrive', async () => {
     for (const isLate of [false, true]) {
-      await using world = await setupPush()
-      const { database } = world
+      await using database = await setupPush()
       const alice = await connect(database, 'alice')
       const bob = await connect(database, 'bob')
       const base = await revisionOf(database)
@@ -545,8 +520,7 @@ describe('rule 7: replay in either order', () => {
 
   test('a deletion that reaches an own object by what another did is not undone by a later change of it', async () => {
     for (const isLate of [false, true]) {
-      await using world = await setupPush()
-      const { database } = world
+      await using database = await setupPush()
       const phone = await connect(database, 'alice')
       const laptop = await connect(database, 'alice')
       const at = { base: await revisionOf(database), now: T + 100 }
@@ -565,8 +539,7 @@ describe('rule 7: replay in either order', () => {
   })
 
   test('an object that its client has deleted, too, can be made again there', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const phone = await connect(database, 'alice')
     const laptop = await connect(database, 'alice')
     const at = { base: await revisionOf(database), now: T + 100 }
@@ -590,8 +563,7 @@ describe('rule 7: replay in either order', () => {
   })
 
   test('reaches an object that comes from where the author could not read it', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
     await bob.push(insert(card('a', { list: 'x' }, 'bob')))
@@ -602,8 +574,7 @@ describe('rule 7: replay in either order', () => {
   })
 
   test('follows the object into its new realm, in the order of the operations', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const phone = await connect(database, 'bob')
     const laptop = await connect(database, 'bob')
@@ -620,8 +591,7 @@ describe('rule 7: replay in either order', () => {
   })
 
   test('moves an object that was added to a realm which was made private meanwhile', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('first', { list: 'x' }, ...TEAM)])
     const phone = await connect(database, 'alice')
     const laptop = await connect(database, 'alice')
@@ -646,8 +616,7 @@ describe('rule 7: replay in either order', () => {
   })
 
   test('never counts twice in an object', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { list: 'x', n: 0 }, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -662,8 +631,7 @@ describe('rule 7: replay in either order', () => {
   })
 
   test('reaches the first private object of a user', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const phone = await connect(database, 'dave')
     const laptop = await connect(database, 'dave')
     const base = await revisionOf(database)
@@ -673,8 +641,7 @@ describe('rule 7: replay in either order', () => {
   })
 
   test('reaches nothing in realms that the author has entered since', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const dave = await connect(database, 'dave')
     const bob = await connect(database, 'bob')
     const base = await revisionOf(database)
@@ -700,8 +667,7 @@ describe('kept operations', () => {
     })
 
   test('are kept once, however many realms their author is in', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const realms = Array.from({ length: 30 }, (_, n) => `rlm-${n}`)
     await put(
       database,
@@ -719,8 +685,7 @@ describe('kept operations', () => {
   })
 
   test('end with the oldest when there are more than a thousand of a user', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const count = MOST_KEPT + 3
     const each = (n: number) => ({ type: 'delete', keys: [], criteria: inList(`x${n}`) })
@@ -734,8 +699,7 @@ describe('kept operations', () => {
   })
 
   test('are few of those that are too long to be replayed', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { list: 'x' })])
     const alice = await connect(database, 'alice')
     const changeSpec = { title: 'x'.repeat(FIXED_LIMITS.keptCharacters.most) }
@@ -745,8 +709,7 @@ describe('kept operations', () => {
   })
 
   test('are replayed at a cost that one unit can bear: others wait for it', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
     const base = await revisionOf(database)
@@ -782,8 +745,7 @@ describe('kept operations', () => {
       changeSpec: object,
       values: object = {},
     ) => {
-      await using world = await setupPush()
-      const { database } = world
+      await using database = await setupPush()
       const alice = await connect(database, 'alice')
       const bob = await connect(database, 'bob')
       const base = await revisionOf(database)

@@ -22,8 +22,7 @@ const TEAM_PLACE = { realmId: 'rlm-team' }
 
 describe('rule 1: time', () => {
   test('different properties merge, and of one property the later write wins (conformance 95)', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { title: 't', n: 1, x: 0 }, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -35,8 +34,7 @@ describe('rule 1: time', () => {
   })
 
   test('an earlier change of the object in the same request makes no other one newer', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const [team, mine] = [card('a', { title: 't' }, ...TEAM), card('b', { title: 't' })]
     await put(database, 'cards', [team, mine])
     const alice = await connect(database, 'alice')
@@ -56,8 +54,7 @@ describe('rule 1: time', () => {
   })
 
   test('a write that has seen the other one wins although its clock is slow', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { title: 't' }, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -75,8 +72,7 @@ describe('rule 1: time', () => {
   })
 
   test('a clock is stored once a minute, and at once where it rises above what the client says', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { title: 't' }, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob', 'slow')
@@ -96,8 +92,7 @@ describe('rule 1: time', () => {
   })
 
   test('the clock of a client that is ahead is set back by its lead', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { title: 't' }, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -111,8 +106,7 @@ describe('rule 1: time', () => {
   })
 
   test('an operation stamped in the future drags no later one of its client into the past', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { title: 't' }, ...TEAM), card('b')])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -128,8 +122,7 @@ describe('rule 1: time', () => {
   })
 
   test('a change made after the clock was set right replaces one from before', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { title: 't' })])
     const alice = await connect(database, 'alice')
     const wrong = { ...change('a', { title: 'wrong' }, { rev: 1 }), ts: T + 9_000_000 }
@@ -141,8 +134,7 @@ describe('rule 1: time', () => {
 
   test('of two changes at the same time that of the larger client counts, in either order', async () => {
     for (const isReversed of [false, true]) {
-      await using world = await setupPush()
-      const { database } = world
+      await using database = await setupPush()
       await put(database, 'cards', [card('a', { title: 't' }, ...TEAM)])
       const small = await connect(database, 'alice')
       const large = await connect(database, 'bob')
@@ -156,8 +148,7 @@ describe('rule 1: time', () => {
   })
 
   test('newer changes inside a property survive in what replaces it', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { deep: { x: 1, y: 1 } }, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -167,8 +158,7 @@ describe('rule 1: time', () => {
   })
 
   test('callers of REST always win', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { title: 't', n: 1 }, ...TEAM)])
     const alice = await connect(database, 'alice')
     await alice.send([[change('a', { title: 'sync' })]], { now: T + 500 })
@@ -179,8 +169,7 @@ describe('rule 1: time', () => {
 
 describe('rule 2: whole objects', () => {
   test('an insert or upsert creates what is absent', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const pushed = await alice.push(insert(card('a', { n: 1 })), upsert(card('b', { n: 2 })))
     expect(await read(database, 'cards', 'a')).toEqual(card('a', { n: 1 }))
@@ -189,8 +178,7 @@ describe('rule 2: whole objects', () => {
   })
 
   test('every property of either object is a write: what an upsert leaves out is removed', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { title: 't', n: 1, old: 1 }, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -201,8 +189,7 @@ describe('rule 2: whole objects', () => {
   })
 
   test('an upsert does not bring back an object that was moved or given away', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { n: 1 }, ...TEAM)])
     const alice = await connect(database, 'alice')
     await put(database, 'cards', [card('a', { n: 1 }, 'alice', 'alice')], T)
@@ -215,8 +202,7 @@ describe('rule 2: whole objects', () => {
   })
 
   test('of several moves in one request the last one counts', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('b', {}, ...TEAM)])
     const alice = await connect(database, 'alice')
     const pushed = await alice.send([
@@ -231,8 +217,7 @@ describe('rule 2: whole objects', () => {
   })
 
   test('an upsert with changeSpecs updates what is there, and creates from its values', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { n: 1, kept: true }, ...TEAM)])
     const alice = await connect(database, 'alice')
     const both = upsert(card('a', { n: 2 }, ...TEAM), card('b', { n: 2, whole: 1 }))
@@ -243,8 +228,7 @@ describe('rule 2: whole objects', () => {
 
   test('an upsert removes only what it had seen, in whichever order they arrive', async () => {
     for (const isLate of [false, true]) {
-      await using world = await setupPush()
-      const { database } = world
+      await using database = await setupPush()
       await put(database, 'cards', [card('a', { title: 't', old: 1 }, ...TEAM)])
       const alice = await connect(database, 'alice')
       const bob = await connect(database, 'bob')
@@ -259,8 +243,7 @@ describe('rule 2: whole objects', () => {
 
   test('an upsert that repeats the place leaves it to others, in whichever order they arrive', async () => {
     for (const isLate of [false, true]) {
-      await using world = await setupPush()
-      const { database } = world
+      await using database = await setupPush()
       await put(database, 'cards', [card('a', { n: 1 }, ...TEAM)])
       const alice = await connect(database, 'alice')
       const phone = await connect(database, 'alice')
@@ -279,8 +262,7 @@ describe('rule 2: whole objects', () => {
 
 describe('rule 3: updates', () => {
   test('of an object that is absent do nothing', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const pushed = await alice.push(change('a', { n: 1 }), {
       type: 'update',
@@ -293,8 +275,7 @@ describe('rule 3: updates', () => {
   })
 
   test('with one changeSpec for several keys apply it to all of them (conformance 87)', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     await alice.push(insert(card('a'), card('b')))
     await alice.push({ type: 'update', keys: ['a', 'b', 'c'], changeSpecs: [{ n: 1, 'd.e': 2 }] })
@@ -304,8 +285,7 @@ describe('rule 3: updates', () => {
   })
 
   test('with one changeSpec that modifies what it sets do so in each of its objects', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a'), card('b'), card('c')])
     const alice = await connect(database, 'alice')
     const spec = { deep: { n: 1 }, 'deep.n': { '@@propmod': { add: 1 } } }
@@ -316,8 +296,7 @@ describe('rule 3: updates', () => {
   })
 
   test('property modifications apply to the current value, whatever their time', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { n: 1 }, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -331,8 +310,7 @@ describe('rule 3: updates', () => {
 
 describe('rule 4: deletes', () => {
   test('win by key, over a change that is later', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', {}, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -342,8 +320,7 @@ describe('rule 4: deletes', () => {
   })
 
   test('are not undone by an update or upsert of a client that has not seen them', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', {}, ...TEAM), card('b', {}, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -358,8 +335,7 @@ describe('rule 4: deletes', () => {
   })
 
   test('are undone by an insert, and by an upsert of a row that was younger than its base', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const bob = await connect(database, 'bob')
     const base = await revisionOf(database)
     await put(database, 'cards', [card('a', {}, ...TEAM), card('b', {}, ...TEAM)])
@@ -376,8 +352,7 @@ describe('rule 4: deletes', () => {
   })
 
   test('are undone by the client that deleted', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     await alice.push(insert(card('a', { n: 1 })))
     const base = await revisionOf(database)
@@ -391,8 +366,7 @@ describe('rule 4: deletes', () => {
 
 describe('rule 8: what the answer has to tell', () => {
   test('a row that another client has changed since the base is not as sent', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { n: 1 }, ...TEAM)])
     const alice = await connect(database, 'alice')
     const bob = await connect(database, 'bob')
@@ -406,8 +380,7 @@ describe('rule 8: what the answer has to tell', () => {
   })
 
   test('rows of one request that follow each other are as sent', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const pushed = await alice.send([
       [insert(card('a', { n: 1 }))],
@@ -420,8 +393,7 @@ describe('rule 8: what the answer has to tell', () => {
   })
 
   test('a base before an earlier rejection needs the whole row', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const base = await revisionOf(database)
     const refused = await alice.push(insert(card('a', {}, 'alice', 'rlm-nowhere')))
@@ -441,8 +413,7 @@ describe('the order of arrival makes a difference', () => {
   async function titles(ada: readonly object[], ben: readonly object[]): Promise<unknown[]> {
     const ends: unknown[] = []
     for (const isBenFirst of [false, true]) {
-      await using world = await setupPush()
-      const { database } = world
+      await using database = await setupPush()
       await put(database, 'cards', [card(KEY, { title: 't' }, ...TEAM)])
       const [alice, bob] = [await connect(database, 'alice'), await connect(database, 'bob')]
       const sends = [

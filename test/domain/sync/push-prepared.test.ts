@@ -22,13 +22,13 @@ const NEXT = { $t: '@@propmod', '@@propmod': { add: 1 } }
 
 /** Cards of the team with `n: 0`. */
 async function setupCards() {
-  const base = await setupPush('@id, title, list, *tags, [list+title]', true)
+  const database = await setupPush('@id, title, list, *tags, [list+title]', true)
   await put(
-    base.database,
+    database,
     'cards',
     keys.map((id) => ({ id, ...TEAM, title: 't', n: 0 })),
   )
-  return base
+  return database
 }
 
 const updates = keys.map((key) => change(key, { n: NEXT }))
@@ -50,10 +50,10 @@ function watched(database: Database, before: () => unknown): Database {
 
 /** How many units a transaction takes; the last one writes it. */
 async function unitsOf(operations: readonly WireOperation[]): Promise<number> {
-  await using world = await setupCards()
+  await using database = await setupCards()
   let count = 0
   const alice = await connect(
-    watched(world.database, () => (count += 1)),
+    watched(database, () => (count += 1)),
     'alice',
   )
   count = 0
@@ -80,8 +80,7 @@ async function interrupted(
 
 describe('a transaction of several operations on more than 1,000 rows', () => {
   test('lets others write until its rows are ready', async () => {
-    await using world = await setupCards()
-    const { database } = world
+    await using database = await setupCards()
     const alice = await connect(database, 'alice')
     let isDone = false
     const pushed = alice.push(...updates).finally(() => (isDone = true))
@@ -96,8 +95,7 @@ describe('a transaction of several operations on more than 1,000 rows', () => {
   })
 
   test('is one change, as others and its stamps say', async () => {
-    await using world = await setupCards()
-    const { database } = world
+    await using database = await setupCards()
     const alice = await connect(database, 'alice')
     const since = await revisionOf(database)
     const pushed = await alice.push(...updates, change(keys[0]!, { title: 'new' }), drop(keys[1]!))
@@ -123,8 +121,7 @@ describe('a transaction of several operations on more than 1,000 rows', () => {
   })
 
   test('keeps what others change while it is prepared', async () => {
-    await using world = await setupCards()
-    const { database } = world
+    await using database = await setupCards()
     const alice = await interrupted(database, updates, async (time) => {
       if (time > 1) return
       await put(database, 'cards', [{ id: keys[7], ...TEAM, title: 'theirs', n: 10 }])
@@ -138,8 +135,7 @@ describe('a transaction of several operations on more than 1,000 rows', () => {
   })
 
   test('is refused as a whole when its actor loses rights while it is prepared', async () => {
-    await using world = await setupCards()
-    const { database } = world
+    await using database = await setupCards()
     const operations = keys.map((id) => insert(card(`new-${id}`, {}, 'alice', 'rlm-team')))
     const alice = await interrupted(database, operations, async (time) => {
       if (time > 1) return
@@ -153,8 +149,7 @@ describe('a transaction of several operations on more than 1,000 rows', () => {
   })
 
   test('does not tell of a key that somebody else takes while it is prepared', async () => {
-    await using world = await setupCards()
-    const { database } = world
+    await using database = await setupCards()
     const operations = keys.map((id) => insert(card(`new-${id}`)))
     const hidden = card(`new-${keys[3]}`, { secret: 1 }, 'bob')
     const alice = await interrupted(database, operations, async (time) => {
@@ -167,8 +162,7 @@ describe('a transaction of several operations on more than 1,000 rows', () => {
   })
 
   test('is answered with BUSY when others change its rows again and again, and stores nothing', async () => {
-    await using world = await setupCards()
-    const { database } = world
+    await using database = await setupCards()
     const alice = await interrupted(database, updates, (time) =>
       put(database, 'cards', [{ id: keys[7], ...TEAM, title: 'theirs', n: time }]),
     )
@@ -178,8 +172,7 @@ describe('a transaction of several operations on more than 1,000 rows', () => {
   })
 
   test('is executed once, and rejected once', async () => {
-    await using world = await setupCards()
-    const { database } = world
+    await using database = await setupCards()
     const alice = await connect(database, 'alice')
     const twice = { txids: ['large'] }
     await alice.send([updates], twice)

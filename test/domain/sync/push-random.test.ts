@@ -68,11 +68,11 @@ const history = fc.array(
 
 describe('any history of two users', () => {
   test('ends alike when executed transactions come again, sooner or later', async () => {
-    await using world = await setupPush()
+    await using database = await setupPush()
     await fc.assert(
       fc.asyncProperty(history, fc.array(fc.nat(), { maxLength: 6 }), async (steps, again) => {
-        const once = await play(world.database, steps, [])
-        const twice = await play(world.database, steps, again)
+        const once = await play(database, steps, [])
+        const twice = await play(database, steps, again)
         expect(twice).toEqual(once)
       }),
       { numRuns: 8 },
@@ -80,10 +80,10 @@ describe('any history of two users', () => {
   })
 
   test('leaves rows whose realm and owner are those in their values', async () => {
-    await using world = await setupPush()
+    await using database = await setupPush()
     await fc.assert(
       fc.asyncProperty(history, async (steps) => {
-        for (const { value, owner, realmId } of await play(world.database, steps, [])) {
+        for (const { value, owner, realmId } of await play(database, steps, [])) {
           const object = JSON.parse(value) as Record<string, unknown>
           expect([object['owner'], object['realmId']]).toEqual([owner, realmId])
         }

@@ -47,12 +47,8 @@ export async function setupPush(
   const team = { realmId: 'rlm-team' }
   await put(database, 'realms', [{ ...team, owner: 'alice' }])
   await put(database, 'members', [{ id: 'mmb-bob', ...team, userId: 'bob', permissions: FULL }])
-  return {
-    database,
-    store: base.store,
-    clock: base.clock,
-    [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
-  }
+  const { store, clock } = base
+  return { ...database, store, clock, [Symbol.asyncDispose]: () => base[Symbol.asyncDispose]() }
 }
 
 const FULL = { manage: '*' }

@@ -6,8 +6,7 @@ const IN_X = { index: 'list', range: only('x') }
 const KEYS = Array.from({ length: 1_000 }, (_, n) => `card${n}`)
 
 test('a change copies only so much into many objects, by key and with criteria', async () => {
-  await using world = await setupPush()
-  const { database } = world
+  await using database = await setupPush()
   await put(
     database,
     'cards',
@@ -44,8 +43,7 @@ test('a change copies only so much into many objects, by key and with criteria',
 }, 30_000)
 
 test('a transaction changes objects of so many characters together', async () => {
-  await using world = await setupPush()
-  const { database } = world
+  await using database = await setupPush()
   const keys = ['a', 'b', 'c', 'd', 'e']
   const text = 'x'.repeat(FIXED_LIMITS.reachedCharacters.most / 4)
   for (const key of keys) await put(database, 'cards', [card(key, { text })])

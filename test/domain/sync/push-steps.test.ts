@@ -12,10 +12,10 @@ const TEAM = { realmId: 'rlm-team' }
 
 /** Cards of the team with `n: 0` and `list: 1`. */
 async function setupCards(rows = ROWS) {
-  const base = await setupPush()
+  const database = await setupPush()
   const cards = keys.slice(0, rows).map((id) => ({ id, ...TEAM, owner: null, list: 1, n: 0 }))
-  await put(base.database, 'cards', cards)
-  return base
+  await put(database, 'cards', cards)
+  return database
 }
 
 const inList = (list: number) => ({ index: 'list', range: { type: 1, lower: list, upper: list } })
@@ -83,8 +83,7 @@ const OPERATIONS = {
 describe('one operation on more than 5,000 rows', () => {
   for (const [title, operations] of Object.entries(OPERATIONS)) {
     test(`is written in steps of a thousand rows, once, however often it comes: ${title}`, async () => {
-      await using base = await setupCards()
-      const { database } = base
+      await using database = await setupCards()
       const since = await database.read((tx) => tx.revision())
       const alice = await connect(database, 'alice', 'device')
       const sent = await alice.send([operations], { txids: ['large'] })
@@ -101,8 +100,7 @@ describe('one operation on more than 5,000 rows', () => {
     })
 
     test(`goes on after the last step when it is sent again: ${title}`, async () => {
-      await using base = await setupCards()
-      const { database } = base
+      await using database = await setupCards()
       const sent = async (failing: number) => {
         const broken = watched(database, (write) => {
           if (write === failing) throw new Error('killed')
@@ -132,8 +130,7 @@ describe('one operation on more than 5,000 rows', () => {
       { type: 'delete', keys: [], criteria: inList(1) },
       { type: 'delete', keys },
     ]) {
-      await using base = await setupCards()
-      const { database } = base
+      await using database = await setupCards()
       const since = await database.read((tx) => tx.revision())
       const alice = await connect(database, 'alice')
       await alice.push(operation)
@@ -143,8 +140,7 @@ describe('one operation on more than 5,000 rows', () => {
   })
 
   test('inserts rows', async () => {
-    await using base = await setupPush()
-    const { database } = base
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const cards = keys.map((id) => card(id, { n: 1, ...TEAM }))
     const { rejections, named } = await alice.push(insert(...cards))
@@ -154,8 +150,7 @@ describe('one operation on more than 5,000 rows', () => {
   })
 
   test('is rejected as a whole while nothing is written', async () => {
-    await using base = await setupCards()
-    const { database } = base
+    await using database = await setupCards()
     await put(database, 'realms', [{ realmId: 'rlm-other', owner: 'carol' }])
     await put(database, 'cards', [{ id: 'foreign', realmId: 'rlm-other', owner: 'carol', n: 0 }])
     const alice = await connect(database, 'alice', 'device')
@@ -170,8 +165,7 @@ describe('one operation on more than 5,000 rows', () => {
   })
 
   test('leaves rows as they are that may not be written any more, and sends them back', async () => {
-    await using base = await setupCards()
-    const { database } = base
+    await using database = await setupCards()
     const reader = { id: 'mmb-bob', ...TEAM, userId: 'bob', permissions: {} }
     // Seven units come before the first step: six judge.
     const meddling = watched(database, async (write) => {
@@ -189,8 +183,7 @@ describe('one operation on more than 5,000 rows', () => {
   })
 
   test('reaches rows that arrive between its steps, and each row once', async () => {
-    await using base = await setupCards()
-    const { database } = base
+    await using database = await setupCards()
     const late = ['late1', 'late2', 'late3']
     const bob = await connect(database, 'bob')
     const meddling = watched(database, async (write) => {
@@ -206,8 +199,7 @@ describe('one operation on more than 5,000 rows', () => {
   })
 
   test('changes no row that others have moved out of its criteria before its step', async () => {
-    await using base = await setupCards()
-    const { database } = base
+    await using database = await setupCards()
     const bob = await connect(database, 'bob')
     const last = keys.at(-1)!
     const meddling = watched(database, async (write) => {
@@ -220,8 +212,7 @@ describe('one operation on more than 5,000 rows', () => {
   })
 
   test('is one unit with 5,000 rows', async () => {
-    await using base = await setupCards(4_999)
-    const { database } = base
+    await using database = await setupCards(4_999)
     const since = await database.read((tx) => tx.revision())
     const alice = await connect(database, 'alice')
     await alice.push(modify({ n: NEXT }))
@@ -237,8 +228,7 @@ describe('one operation on more than 1,000 rows with rules', () => {
   })
 
   test('is written in steps of a hundred, and each realm gets its owner', async () => {
-    await using base = await setupPush()
-    const { database } = base
+    await using database = await setupPush()
     const since = await database.read((tx) => tx.revision())
     const alice = await connect(database, 'alice', 'device')
     for (let time = 0; time < 2; time += 1) {
@@ -257,8 +247,7 @@ describe('one operation on more than 1,000 rows with rules', () => {
   })
 
   test('is rejected as a whole while nothing is written', async () => {
-    await using base = await setupPush()
-    const { database } = base
+    await using database = await setupPush()
     await put(database, 'realms', [{ realmId: 'rlm-taken', owner: 'carol' }])
     const alice = await connect(database, 'alice')
     const { rejections } = await alice.push(realms([...ids, 'rlm-taken']))
@@ -267,8 +256,7 @@ describe('one operation on more than 1,000 rows with rules', () => {
   })
 
   test('sends a step back whose rows may not be written any more', async () => {
-    await using base = await setupPush()
-    const { database } = base
+    await using database = await setupPush()
     const meddling = watched(database, async (write) => {
       // After eleven units that judge, one that begins, and two steps.
       if (write === 14) await put(database, 'realms', [{ realmId: ids[250], owner: 'carol' }])
@@ -285,8 +273,7 @@ describe('one operation on more than 1,000 rows with rules', () => {
 
 describe('many transactions of a request', () => {
   test('share a unit while they are few', async () => {
-    await using base = await setupPush()
-    const { database } = base
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const cards = (name: string, count: number) =>
       Array.from({ length: count }, (_, n) => [insert(card(`${name}${n}`, TEAM))])
@@ -303,8 +290,7 @@ describe('many transactions of a request', () => {
 
 describe('several operations of a transaction', () => {
   test('are one unit with thousands of rows', async () => {
-    await using base = await setupCards()
-    const { database } = base
+    await using database = await setupCards()
     const since = await database.read((tx) => tx.revision())
     const alice = await connect(database, 'alice')
     await alice.push(modify({ n: NEXT }), insert(card('more', { ...TEAM, list: 1 })))
@@ -312,8 +298,7 @@ describe('several operations of a transaction', () => {
   })
 
   test('are rejected with more than 5,000 rows of realms, members and roles', async () => {
-    await using base = await setupPush()
-    const { database } = base
+    await using database = await setupPush()
     const many = Array.from({ length: 5_001 }, (_, n) => `rlm-${n}`)
     const alice = await connect(database, 'alice')
     const removal = { type: 'delete', keys: many, table: 'realms' }
@@ -323,8 +308,7 @@ describe('several operations of a transaction', () => {
   })
 
   test('are rejected with more than 100,000 rows, and the error names the limit', async () => {
-    await using base = await setupPush()
-    const { database } = base
+    await using database = await setupPush()
     const many = Array.from({ length: 100_000 }, (_, n) => `k${n}`)
     const alice = await connect(database, 'alice')
     const row = card('one')

@@ -25,8 +25,7 @@ const add = (n: number) => ({ n: { '@@propmod': { add: n } } })
 
 describe('a transaction of a client', () => {
   test('is applied as a whole or not at all, and the others go on', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const pushed = await alice.send(
       [
@@ -47,8 +46,7 @@ describe('a transaction of a client', () => {
   })
 
   test('spans tables', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     await alice.push(insert(card('a')), inTable('lists', insert(card('l'))))
     expect(await read(database, 'cards', 'a')).toBeDefined()
@@ -58,8 +56,7 @@ describe('a transaction of a client', () => {
   })
 
   test('is executed once, however often it is sent, and by a client that had no answer under its last name', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const second = await connect(database, 'alice')
     await alice.push(insert(card('a', { n: 0 })))
@@ -81,8 +78,7 @@ describe('a transaction of a client', () => {
   })
 
   test('is forgotten ten minutes after its client stopped to repeat it', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const known = (txid: string) =>
       database.read((tx) => tx.applied.findOfUser('alice', txid) !== undefined)
@@ -97,8 +93,7 @@ describe('a transaction of a client', () => {
   })
 
   test('that was rejected stays so when it comes again, whatever has been executed since', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const refused = [insert(card('a', { n: 1 }, 'alice', 'rlm-none'))]
     const txids = ['one', 'two']
@@ -111,8 +106,7 @@ describe('a transaction of a client', () => {
   })
 
   test('of another user, with a value that cannot be stored or an unknown table is rejected', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const pushed = await alice.send([
       [{ ...insert(card('a')), userId: 'bob' }],
@@ -138,8 +132,7 @@ describe('a transaction of a client', () => {
   })
 
   test('that names an invisible object finds nothing to update or delete, and costs nobody the rest', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('hidden', { n: 1 }, ...TEAM)])
     const carol = await connect(database, 'carol')
     const pushed = await carol.push(
@@ -160,8 +153,7 @@ describe('a transaction of a client', () => {
   })
 
   test('keeps private objects in the private realm, under the key of their user', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const pushed = await alice.send([
       [upsert(card('#theme:alice', { v: 'dark', $$ts: 5 }))],
@@ -174,8 +166,7 @@ describe('a transaction of a client', () => {
   })
 
   test('works on compound keys, and on tables whose key is not known yet (conformance 82, 97)', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await database.write((tx) =>
       tx.tables.put({
         name: 'unknown',
@@ -202,8 +193,7 @@ describe('a transaction of a client', () => {
   })
 
   test('with a key that does not sync is rejected (conformance 101)', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const roles = (realmId: unknown, name: unknown) => {
       const keys = [JSON.stringify([realmId, name])]
@@ -223,8 +213,7 @@ describe('a transaction of a client', () => {
   })
 
   test('with an object that is too much is rejected, whatever the size of the request', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const limits = {
       maxObjects: 1,
@@ -254,9 +243,9 @@ describe('a transaction of a client', () => {
     await using world = await setupPush()
     let turns = 0
     const database: Database = {
-      ...world.database,
+      ...world,
       writeSteps: (work, options) =>
-        world.database.writeSteps((step) => {
+        world.writeSteps((step) => {
           const counting = (part: (tx: WriteTx) => unknown) => {
             turns += 1
             return step(part)
@@ -294,8 +283,7 @@ describe('a transaction of a client', () => {
       ],
     })
     for (let run = 0; run < 2; run += 1) {
-      await using world = await setupPush()
-      const { database } = world
+      await using database = await setupPush()
       const client = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
       await pushTransactions(database, {
         actor: person('alice'),
@@ -311,8 +299,7 @@ describe('a transaction of a client', () => {
   })
 
   test('of a large request is freed once it was executed, and may be sent again', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const client = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
     const keys = Array.from({ length: 150 }, (_, n) => `card${n}`)
     const muts = keys.map((key) => ({ ...insert(card(key, { n: 1 })), txid: key, ts: NOW }))
@@ -346,8 +333,7 @@ describe('a transaction of a client', () => {
   })
 
   test('is refused with its whole request when the database is closed', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     await alice.push(insert(card('a', { n: 0, deep: { x: 0 } })))
     const txids = ['one', 'two']
@@ -355,15 +341,14 @@ describe('a transaction of a client', () => {
       [change('a', add(1)), insert(card('c', { deep: { x: 1 } })), change('c', { 'deep.x': 2 })],
       [insert(card('m', {}, 'alice', 'rlm-team'))],
     ]
-    await world.store[Symbol.asyncDispose]()
+    await database.store[Symbol.asyncDispose]()
     expect(await refusalOf(alice.send(transactions, { txids }))).toBe('BUSY')
   })
 })
 
 describe('rights in a transaction', () => {
   test('are those from before it: nobody makes themselves a manager', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { n: 1 }, ...TEAM)])
     await put(database, 'members', [
       { id: 'mmb-carol', realmId: 'rlm-team', userId: 'carol', permissions: { add: ['cards'] } },
@@ -387,8 +372,7 @@ describe('rights in a transaction', () => {
   })
 
   test('are full in a realm that it creates, in whatever order its rows come', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const realm = { realmId: 'rlm-new', owner: 'alice', name: 'New' }
     const member = { id: 'mmb-x', realmId: 'rlm-new', owner: 'alice', email: 'x@example.com' }
@@ -404,8 +388,7 @@ describe('rights in a transaction', () => {
   })
 
   test('an owner who brings their own row of members gets no second one', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const realm = { realmId: 'rlm-new', owner: 'alice' }
     const member = { id: 'mmb-me', realmId: 'rlm-new', owner: 'alice', userId: 'alice' }
@@ -422,8 +405,7 @@ describe('rights in a transaction', () => {
   })
 
   test('a clean-up may delete the row of the owner and then the realm, not the row alone', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const own = inTable('members', drop('mmb-team'))
     await put(database, 'cards', [card('a', {}, ...TEAM)])
@@ -442,8 +424,7 @@ describe('rights in a transaction', () => {
   })
 
   test('a realm under the id of a user is rejected', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     const values = [{ realmId: 'alice', owner: 'alice', name: 'x' }]
     const pushed = await alice.push(inTable('realms', { type: 'insert', keys: ['alice'], values }))
@@ -452,8 +433,7 @@ describe('rights in a transaction', () => {
   })
 
   test('an invitation is accepted by an update of its person, and answered as the server has it', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'members', [
       { id: 'mmb-carol', realmId: 'rlm-team', email: 'carol@example.com', invite: true },
     ])
@@ -466,8 +446,7 @@ describe('rights in a transaction', () => {
   })
 
   countingTest('mails follow the state of an invitation, not the number of requests', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const alice = await connect(database, 'alice')
     let mails = 0
     const rulesByTable = rowRulesWith(() => void (mails += 1))
@@ -486,8 +465,7 @@ const KEYS = ['a', 'b', 'c', 'd', 'e']
 
 describe('rows that clients have otherwise than they say', () => {
   test('get the last change of an update that names them twice', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     await put(database, 'cards', [card('a', { n: 0 }), card('b')])
     const alice = await connect(database, 'alice')
     const pushed = await alice.push({
@@ -504,8 +482,7 @@ describe('rows that clients have otherwise than they say', () => {
   })
 
   test('are told that they have no owner where they are changed, and not where they are replaced', async () => {
-    await using world = await setupPush()
-    const { database } = world
+    await using database = await setupPush()
     const ownerless = (id: string) => ({ ...card(id, { list: id }), owner: null })
     await put(database, 'cards', KEYS.map(ownerless))
     const alice = await connect(database, 'alice')

@@ -12,11 +12,11 @@ const realm = (id: string) => ({
 
 /** The database of Alice, who is in so many realms more, with a call for each use of its verbs. */
 async function setupRealms(count: number) {
-  const base = await setupPush()
+  const database = await setupPush()
   const ids = Array.from({ length: count }, (_, n) => `rlm-${n}`)
   const rows = ids.map((realmId) => ({ realmId, owner: 'alice' }))
-  if (count > 0) await put(base.database, 'realms', rows)
-  return base
+  if (count > 0) await put(database, 'realms', rows)
+  return database
 }
 
 function counting(database: Database, used: () => void): Database {
@@ -79,7 +79,7 @@ test('a new realm costs a user in hundreds of realms no more steps than one in f
   for (const count of [2, 300]) {
     await using base = await setupRealms(count)
     let used = 0
-    const database = counting(base.database, () => (used += 1))
+    const database = counting(base, () => (used += 1))
     const alice = await connect(database, 'alice')
     await alice.push(realm('rlm-first'))
     await rightsOf(database, true)
@@ -93,8 +93,7 @@ test('a new realm costs a user in hundreds of realms no more steps than one in f
 })
 
 test('the rights that a transaction with new realms leaves are those that would be loaded', async () => {
-  await using base = await setupRealms(3)
-  const { database } = base
+  await using database = await setupRealms(3)
   const alice = await connect(database, 'alice')
   const member = (id: string, realmId: string, more: object) => ({
     ...insert({ id, realmId, ...more } as { readonly id: string }),
@@ -118,8 +117,7 @@ test('the rights that a transaction with new realms leaves are those that would 
 })
 
 test('rights that a failing unit has renewed are forgotten with it', async () => {
-  await using base = await setupRealms(1)
-  const { database } = base
+  await using database = await setupRealms(1)
   let isFailing = false
   const breaking: Database = {
     ...database,
