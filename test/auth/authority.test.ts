@@ -86,16 +86,8 @@ describe('verifying a token', () => {
     const { database, clock, secretKey } = server
     let isBroken = false
     const failing: Database = {
-      id: database.id,
-      name: database.name,
+      ...database,
       read: (work) => (isBroken ? Promise.reject(new Error('no disk')) : database.read(work)),
-      write: (work) => database.write(work),
-      writeSteps: (work) => database.writeSteps(work),
-      onCommit: (listener) => database.onCommit(listener),
-      commitsAfter: (revision) => database.commitsAfter(revision),
-      duty: (name, granted) => database.duty(name, granted),
-      verify: (...parameters) => database.verify(...parameters),
-      copy: () => database.copy(),
       [Symbol.asyncDispose]: async () => {},
     }
     await using authority = await createAuthority(failing, clock, secretKey)

@@ -1,10 +1,9 @@
-import type Dexie from 'dexie'
 import { expect, test } from 'bun:test'
 import { type Served, serve } from '../binary/setup'
 import { callerOf } from '../http/setup'
-import type { Device } from './addon/messages'
 import { type Application, openDevice, setupServed } from './addon/setup'
 import { pull, rows, untilSent } from './addon/sync'
+import { beginWriting, endWriting } from './addon/writing'
 
 /** Promise 45: the published add-on beside a server that is stopped in order and started again, as by an upgrade. */
 
@@ -20,7 +19,7 @@ test('promise 45: ten restarts lose nothing that was acknowledged, and show no e
   const devices: Application[] = []
   for (let n = 0; n < DEVICES; n += 1) {
     const device = undo.use(await openDevice(served, ALICE, LIVE))
-    await device.run(beginWriting, n)
+    await device.run(beginWriting, { n, pause: 50 })
     devices.push(device)
   }
   const { accessToken = '' } = await devices[0]!.user()
@@ -62,43 +61,3 @@ test('promise 45: ten restarts lose nothing that was acknowledged, and show no e
   expect(ends.every(({ ids }) => ids.length > RESTARTS)).toBe(true)
   expect([...refusals].filter((status) => status !== 503)).toEqual([])
 }, 240_000)
-
-interface Writing {
-  isEnding: boolean
-  readonly ids: string[]
-  /** Answers that the add-on took for errors, and alerts to its user. A connection that was cut is neither. */
-  readonly errors: string[]
-  done: Promise<void>
-}
-
-/** Runs in the application of a device: it adds an object again and again. */
-function beginWriting(db: Dexie, n: number): void {
-  const writing: Writing = { isEnding: false, ids: [], errors: [], done: Promise.resolve() }
-  Object.assign(globalThis, { writing })
-  db.cloud.syncState.subscribe(({ error }) => {
-    if (error !== undefined && !/fetch|socket|connect/i.test(error.message)) {
-      writing.errors.push(error.message)
-    }
-  })
-  db.cloud.userInteraction.subscribe((dialog) => {
-    if (dialog !== undefined) writing.errors.push(`a dialog: ${dialog.title}`)
-  })
-  async function write(): Promise<void> {
-    for (let at = 0; !writing.isEnding; at += 1) {
-      const id = `itm${n}-${at}`
-      await db.table('items').add({ id })
-      writing.ids.push(id)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  }
-  writing.done = write()
-}
-
-/** Runs there, too. */
-async function endWriting(_db: Dexie, _given: undefined, device: Device) {
-  const { writing } = globalThis as unknown as { writing: Writing }
-  writing.isEnding = true
-  await writing.done
-  const statuses = [...new Set(device.syncs.map(({ status }) => status))]
-  return { ids: writing.ids, errors: writing.errors, statuses }
-}

@@ -1,8 +1,7 @@
-import type Dexie from 'dexie'
 import { type Served, serve } from '../binary/setup'
-import type { Device } from '../conformance/addon/messages'
 import { type Application, openDevice, setupServed } from '../conformance/addon/setup'
 import { pull, rows, untilSent } from '../conformance/addon/sync'
+import { beginWriting, endWriting } from '../conformance/addon/writing'
 import type { Finding } from './experiment'
 
 const DEVICES = 20
@@ -25,7 +24,9 @@ export async function restartBesideClients(rounds: number): Promise<Finding> {
     const user = `user${Math.floor(n / DEVICES_OF_USER)}@example.com`
     devices.push({ user, app: undo.use(await openDevice(served, user, LIVE)) })
   }
-  await Promise.all(devices.map(({ app }, n) => app.run(beginWriting, n)))
+  await Promise.all(
+    devices.map(({ app }, n) => app.run(beginWriting, { n, pause: 500, isAwaiting: true })),
+  )
   let server: Pick<Served, 'kill' | 'exited'> = served
   const restarts: number[] = []
   for (let round = 0; round < rounds; round += 1) {
@@ -57,51 +58,4 @@ export async function restartBesideClients(rounds: number): Promise<Finding> {
     facts: `${waits.length} writes of ${DEVICES} devices waited ${part(0.5)} ms (p50), ${part(0.99)} ms (p99), ${part(1)} ms at most; a restart took up to ${longest} ms`,
     problems,
   }
-}
-
-interface Writing {
-  isEnding: boolean
-  readonly ids: string[]
-  /** Answers that the add-on took for errors, and alerts to its user. A connection that was cut is neither. */
-  readonly errors: string[]
-  /** How long each object has waited for its acknowledgement, ms. */
-  readonly waits: number[]
-  done: Promise<void>
-}
-
-/** Runs in the application of a device: it adds an object again and again. */
-function beginWriting(db: Dexie, n: number): void {
-  const done = Promise.resolve()
-  const writing: Writing = { isEnding: false, ids: [], errors: [], waits: [], done }
-  Object.assign(globalThis, { writing })
-  db.cloud.syncState.subscribe(({ error }) => {
-    if (error !== undefined && !/fetch|socket|connect/i.test(error.message)) {
-      writing.errors.push(error.message)
-    }
-  })
-  db.cloud.userInteraction.subscribe((dialog) => {
-    if (dialog !== undefined) writing.errors.push(`a dialog: ${dialog.title}`)
-  })
-  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-  async function write(): Promise<void> {
-    for (let at = 0; !writing.isEnding; at += 1) {
-      const id = `itm${n}-${at}`
-      const begun = performance.now()
-      await db.table('items').add({ id })
-      writing.ids.push(id)
-      while ((await db.table('$items_mutations').count()) > 0) await pause(20)
-      writing.waits.push(performance.now() - begun)
-      await pause(500)
-    }
-  }
-  writing.done = write()
-}
-
-/** Runs there, too. */
-async function endWriting(_db: Dexie, _given: undefined, device: Device) {
-  const { writing } = globalThis as unknown as { writing: Writing }
-  writing.isEnding = true
-  await writing.done
-  const { ids, errors, waits } = writing
-  return { ids, errors, waits, statuses: [...new Set(device.syncs.map(({ status }) => status))] }
 }

@@ -90,16 +90,8 @@ describe('the log of logins', () => {
     const { database } = users
     let isFull = true
     const failing: Database = {
-      id: database.id,
-      name: database.name,
-      read: (work) => database.read(work),
+      ...database,
       write: (work) => (isFull ? Promise.reject(new Error('full')) : database.write(work)),
-      writeSteps: (work) => database.writeSteps(work),
-      onCommit: (listener) => database.onCommit(listener),
-      commitsAfter: (revision) => database.commitsAfter(revision),
-      duty: (name, granted) => database.duty(name, granted),
-      verify: (...parameters) => database.verify(...parameters),
-      copy: () => database.copy(),
       [Symbol.asyncDispose]: async () => {},
     }
     await using logins = createLoginLog(failing, users.clock)

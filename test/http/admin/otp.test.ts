@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Scope } from '../../../src/domain/value/scope'
 import { MINUTE } from '../../../src/domain/value/time'
+import { PLAIN_IMPORT } from '../../setup'
 import { until } from '../../timing'
 import { type AdminServer, type Browser, eventsOf, keep, refusal, setupAdmin } from './setup'
 
@@ -238,7 +239,7 @@ describe('a login by mail', () => {
   test('ends an answer that goes on within a second when the client is gone', async () => {
     await using server = await setup(['ACCESS_DB', 'MANAGE_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'])
     const browser = await logIn(server)
-    const input = encodeURIComponent(JSON.stringify(ENDLESS))
+    const input = encodeURIComponent(JSON.stringify(PLAIN_IMPORT))
     const answer = await browser.send('POST', `/upload/import?input=${input}`, {
       body: new ReadableStream({ start: (sender) => sender.enqueue(Buffer.from('{')) }),
     })
@@ -294,13 +295,3 @@ describe('a login by mail', () => {
     }
   })
 })
-
-const ENDLESS = {
-  database: 'main',
-  table: null,
-  realm: null,
-  atomic: false,
-  dryRun: false,
-  size: null,
-  name: null,
-}
