@@ -79,7 +79,7 @@ export function noteRun(stamps: Stamps, operation: OperationPlace): void {
   stamps.ran = { upTo: Math.max(upTo, dropped?.[0] ?? 0), places: all }
 }
 
-/** A writer that competes with what others wrote (rule 1 of merging). */
+/** A writer that competes with what others wrote (docs/merging.md, "A property belongs to its latest writer"). */
 export interface Rival {
   /** The time of the write, ms. */
   readonly ts: number
@@ -90,7 +90,7 @@ export interface Rival {
   readonly isSeen: (stamp: Stamp) => boolean
 }
 
-/** The stamps that a write to a path competes with (rule 1 of merging). */
+/** The stamps that a write to a path competes with. */
 export interface Collision {
   /** Something unseen and later stands there: the write loses. */
   readonly isLost: boolean

@@ -48,7 +48,7 @@ export function criteriaOf(action: ClientTransaction['operations'][number]['acti
 
 /**
  * Looks up, in short reads, the rows in the realms of the actor that satisfy the criteria of a
- * transaction: inside its unit only they and later changes are left to be tested (rule 6 of merging).
+ * transaction: inside its unit only they and later changes are left to be tested.
  * Throws `BUSY` when `signal` says that the caller is gone.
  */
 export async function findCandidates(

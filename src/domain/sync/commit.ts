@@ -22,7 +22,7 @@ import { replay } from './replay'
 const TURN_ROWS = 100
 
 /**
- * Judges and writes the rows of a transaction whose operations have been applied (§1 of live sync):
+ * Judges and writes the rows of a transaction whose operations have been applied:
  * each row before against after, with the rights that the actor held before and full rights in realms
  * that it creates; the structure of realms at the end. Throws the refusal of the first row that may
  * not be written.

@@ -23,7 +23,7 @@ export interface HistoryKeeperParts {
 
 /**
  * How long deletions, operations with criteria, lost rows of members and clients are remembered, ms: a client
- * that was away for longer gets everything anew (§3 of live sync).
+ * that was away for longer gets everything anew.
  */
 export const RETENTION_MS = 180 * DAY
 

@@ -78,7 +78,7 @@ export interface Merged {
   readonly latest: number
 }
 
-/** Rules 2 and 4 of merging for a whole object; `type` is that of the operation. */
+/** Merges a whole object, as `put` and `add` send it; `type` is that of the operation. */
 export function mergeWhole(
   state: RowState,
   type: 'insert' | 'upsert',
@@ -155,7 +155,7 @@ function moveSeen(
   return { isAsSent: true, latest: ts }
 }
 
-/** Rule 3 of merging, and what `modify` does to a row that matches. */
+/** Merges changes of properties: those of an update, or of a `modify` whose criteria the row satisfies. */
 export function mergeChanges(state: RowState, changes: readonly Change[], origin: Origin): Merged {
   if (state.kind !== 'row') return unchanged(state, origin)
   const rival = rivalOf(origin)
@@ -219,7 +219,7 @@ interface Written {
   readonly latest: number
 }
 
-/** Rule 1 of merging: one path. */
+/** Merges the write of one path. */
 function write(
   object: WireObject,
   stamps: Stamps,

@@ -93,8 +93,7 @@ function joined(texts: readonly string[]): string {
 }
 
 /**
- * The operations that bring a client from revision `base` to these changes, as JSON (rule 8 of
- * merging): entries joined by commas, empty when there is none. The changes are those that the
+ * The operations that bring a client from revision `base` to these changes, as JSON: entries joined by commas, empty when there is none. The changes are those that the
  * client may see.
  */
 export function changeMessage(changes: readonly Change[], base: number): string {
@@ -121,7 +120,7 @@ function addRow(operations: Operations, table: string, object: TimedObject, base
 }
 
 /**
- * Adds the row of a key that a request named (rule 8 of merging): the properties that were written
+ * Adds the row of a key that a request named: the properties that were written
  * since its base or that the request wrote, unless the client cannot have the row.
  */
 export function addNamedRow(

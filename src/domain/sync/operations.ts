@@ -41,7 +41,7 @@ export interface PlacedOperation {
 /** Rows that are changed before others may get a turn. */
 const ROWS = 100
 
-/** Applies one operation of a transaction to its overlay (rules 1 to 4 and 6 of merging). */
+/** Applies one operation of a transaction to the rows of its overlay. */
 export function* applyOperation(run: Execution, placed: PlacedOperation): Work {
   const { operation, table, keys } = placed
   yield* run.overlay.load(run, table, keys)
@@ -170,7 +170,7 @@ function removalOf(run: Execution, row: Row, operation: Operation): Merged {
 
 /**
  * Executes criteria once, on the rows that the actor sees now. Rows that the actor may not change are
- * skipped. The operation is kept for rows that arrive later (rule 7).
+ * skipped. The operation is kept for rows that arrive later (`replay`).
  */
 function* applyByCriteria(run: Execution, placed: PlacedOperation): Work {
   const { table, keys, operation } = placed
@@ -263,7 +263,7 @@ interface Keeping {
   readonly kept: OperationPlace | undefined
 }
 
-/** Keeps an operation with criteria for rows that arrive later (rule 7). */
+/** Keeps an operation with criteria for rows that arrive later (`replay`). */
 export function keepOperation(run: Execution, placed: PlacedOperation): Keeping {
   const { tx, push } = run
   const { table, operation } = placed
@@ -306,7 +306,7 @@ function textOf({
     : { kind: action.type, criteria, change }
 }
 
-/** Notes what the answer must know of a key that an operation names (rule 8). */
+/** Notes what the answer must know of a key that an operation names. */
 function note(
   run: Execution,
   { operation, table }: PlacedOperation,

@@ -60,8 +60,8 @@ export async function* answerSync(database: Database, pull: Pull): AsyncGenerato
 
 /**
  * Begins the answer to a request of sync as JSON, part by part (protocol.md §4.3): everything that changed
- * since the client's last pull, and every key of the request that is not as the client has assumed
- * (rule 8 of merging). Realms that are new to the client are sent whole, in short reads, while others
+ * since the client's last pull, and every key of the request that is not as the client has assumed.
+ * Realms that are new to the client are sent whole, in short reads, while others
  * write; the answer ends with a snapshot of all changes since it began, whose revision comes last.
  * Throws as `requireStanding`, which each read asks again.
  */

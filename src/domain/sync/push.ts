@@ -53,8 +53,7 @@ const SIZE_OF_ROW_WITH_RULES = 5
 
 /**
  * Executes the transactions of a request in order, each as a whole or not at all and each once
- * (§1 and §2 of live sync). All of it is durable when it resolves. Throws what concerns the whole
- * request: `BUSY`, `STORAGE_FULL`, `STORAGE_FAILED`, and as `requireWriter`.
+ * All of it is durable when it resolves. Throws what concerns the whole request: `BUSY`, `STORAGE_FULL`, `STORAGE_FAILED`, and as `requireWriter`.
  */
 export async function pushTransactions(
   database: Database,

@@ -19,8 +19,7 @@ import { copyOf } from './operations'
 import type { Row } from './overlay'
 
 /**
- * Rule 7 of merging: the operations with criteria of other clients that came after the base of a row
- * are applied to it, when this transaction has created it or moved it to where they reach it: in their
+ * The operations with criteria of other clients that came after the base of a row are applied to it, when this transaction has created it or moved it to where they reach it: in their
  * order, under the rights of their actors, and into whatever realm they move it. What the row got later
  * than an operation stands. True when one of them changed it.
  */

@@ -144,7 +144,7 @@ export class WrittenRows {
   }
 }
 
-/** The place of an operation on a row in time (rule 1 of merging). */
+/** The place of an operation on a row in time. */
 export function originOf(run: Execution, operation: Operation, row: Row): Origin {
   const { revision, push, written } = run
   row.unknown ??= written.unknownOf(row.table, row.key)

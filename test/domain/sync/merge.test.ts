@@ -27,7 +27,7 @@ function update(state: RowState, spec: WireObject, origin: Partial<Origin>) {
   return mergeChanges(state, readChangeSpec(spec), from(origin))
 }
 
-describe('merging: a write to a path (rule 1)', () => {
+describe('merging: a write to a path', () => {
   test('different properties of concurrent updates both stand', () => {
     const state = row({ a: 0, b: 0 })
     update(state, { a: 1 }, { revision: 2 })
@@ -120,7 +120,7 @@ describe('merging: a write to a path (rule 1)', () => {
   })
 })
 
-describe('merging: whole objects (rule 2)', () => {
+describe('merging: whole objects', () => {
   test('an upsert of an absent key creates the object', () => {
     const { state, isAsSent } = mergeWhole({ kind: 'absent' }, 'upsert', { a: 1 }, from({}))
     expect(objectOf(state)).toEqual({ a: 1 })
@@ -159,7 +159,7 @@ describe('merging: whole objects (rule 2)', () => {
   })
 })
 
-describe('merging: updates and deletions (rules 3 and 4)', () => {
+describe('merging: updates and deletions', () => {
   const dead = { kind: 'dead', revision: 5, client: 7, entered: 1 } as const
 
   test('an update of an absent or deleted key does nothing', () => {

@@ -28,7 +28,7 @@ function told(object: TimedObject | null, base: number): unknown {
 
 const items = (...muts: readonly object[]) => [{ table: 'items', muts }]
 
-describe('a change for a client (rule 8 of merging)', () => {
+describe('a change for a client', () => {
   test('that has the row is an update of the properties written since', () => {
     expect(told(row({ id: 'a', x: 1, y: [2] }, ['y', 'gone']), 5)).toEqual(
       items({

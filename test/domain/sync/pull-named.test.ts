@@ -3,7 +3,7 @@ import type { Named, NamedKey } from '../../../src/domain/sync/named-keys'
 import { ALICE, BOB, MEMBER, TEAM } from './client'
 import { createDevice, many, operationsOf, openWorld } from './setup'
 
-describe('the keys that a request named (rule 8 of merging)', () => {
+describe('the keys that a request named', () => {
   const NAMED: NamedKey = {
     base: 0,
     isAsSent: true,

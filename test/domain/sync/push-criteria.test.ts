@@ -21,7 +21,7 @@ import {
 
 const inList = (list: string) => ({ index: 'list', range: only(list) })
 
-describe('rule 6: criteria', () => {
+describe('criteria', () => {
   test('are executed on the rows of the server, those that the client does not know too (conformance 90)', async () => {
     await using database = await setupPush()
     await put(database, 'cards', [
@@ -223,7 +223,7 @@ describe('rule 6: criteria', () => {
   })
 })
 
-describe('rule 7: replay', () => {
+describe('kept operations are replayed on rows that come later', () => {
   test('an object that is added late to a deleted list is deleted too', async () => {
     await using database = await setupPush()
     const alice = await connect(database, 'alice')
@@ -424,7 +424,7 @@ describe('a realm that a transaction makes', () => {
   })
 })
 
-describe('rule 7: replay in either order', () => {
+describe('replay in either order', () => {
   test('compares with the time and the base of the operation, and later changes of the row stand', async () => {
     await using database = await setupPush()
     const alice = await connect(database, 'alice')

@@ -20,7 +20,7 @@ import {
 
 const TEAM_PLACE = { realmId: 'rlm-team' }
 
-describe('rule 1: time', () => {
+describe('time', () => {
   test('different properties merge, and of one property the later write wins (conformance 95)', async () => {
     await using database = await setupPush()
     await put(database, 'cards', [card('a', { title: 't', n: 1, x: 0 }, ...TEAM)])
@@ -167,7 +167,7 @@ describe('rule 1: time', () => {
   })
 })
 
-describe('rule 2: whole objects', () => {
+describe('whole objects', () => {
   test('an insert or upsert creates what is absent', async () => {
     await using database = await setupPush()
     const alice = await connect(database, 'alice')
@@ -260,7 +260,7 @@ describe('rule 2: whole objects', () => {
   })
 })
 
-describe('rule 3: updates', () => {
+describe('updates', () => {
   test('of an object that is absent do nothing', async () => {
     await using database = await setupPush()
     const alice = await connect(database, 'alice')
@@ -308,7 +308,7 @@ describe('rule 3: updates', () => {
   })
 })
 
-describe('rule 4: deletes', () => {
+describe('deletes', () => {
   test('win by key, over a change that is later', async () => {
     await using database = await setupPush()
     await put(database, 'cards', [card('a', {}, ...TEAM)])
@@ -364,7 +364,7 @@ describe('rule 4: deletes', () => {
   })
 })
 
-describe('rule 8: what the answer has to tell', () => {
+describe('what the answer has to tell', () => {
   test('a row that another client has changed since the base is not as sent', async () => {
     await using database = await setupPush()
     await put(database, 'cards', [card('a', { n: 1 }, ...TEAM)])

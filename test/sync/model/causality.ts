@@ -117,7 +117,7 @@ export function createCausality(): Causality {
           note(key, tag.path, tag.transaction)
           continue
         }
-        // An operation with criteria was applied to an object that came later (rule 7 of merging):
+        // An operation with criteria was applied to an object that came later (`replay`):
         // its own client has not seen that yet.
         for (const { transaction } of executed) addRewriter(key, text, transaction)
       }
@@ -141,7 +141,7 @@ export function createCausality(): Causality {
 
   /**
    * Operations with criteria that a transaction had not observed may have been applied to its objects,
-   * and may have been seen there before a later transaction of the request (rule 7 of merging).
+   * and may have been seen there before a later transaction of the request (`replay`).
    */
   function noteReplays(executed: readonly Executed[]): void {
     for (const { transaction, operations } of executed) {
