@@ -10,8 +10,8 @@ import type { AnswerTest } from './http/routes/testing'
 import { codeAndLinkOf } from './domain/store/mailer'
 import type { App } from './http/app'
 import type { HttpContext, PrintedMail, RejectedRequest } from './http/context'
-import type { RefusedRows } from './domain/sync/refused'
-import type { Rejection } from './host/live-event'
+import type { Refused, RefusedRows } from './domain/sync/refused'
+import type { Rejection, Rejections } from './host/live-event'
 import type { Call } from './http/call'
 import { createBodies } from './http/body/body'
 import { createUnsent } from './http/body/unsent'
@@ -124,7 +124,7 @@ export function createApplication(
     },
     rejected(request, rows) {
       logRejected(request, rows)
-      live.rejected(request.database, rejectionsOf(request, rows), rows.count)
+      live.rejected(request.database, () => rejectionsOf(request, rows))
     },
     failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
     answerTest: (call) => answerTest?.(http, call),
@@ -177,11 +177,14 @@ const logRejected: HttpContext['rejected'] = (request, { first, count }) => {
 }
 
 function rejectionsOf(
-  { subject: uid, device }: RejectedRequest,
-  { first }: RefusedRows,
-): Rejection[] {
-  const writer = { uid, email: null, client: null, device, door: 'sync' }
-  return first.map(({ key = null, rule = null, ...row }) => ({ writer, key, rule, ...row }))
+  { subject, device }: RejectedRequest,
+  { first, count }: RefusedRows,
+): Rejections {
+  const writer = { subject, device, door: 'sync' } as const
+  const rowOf = ({ key, rule, ...row }: Refused): Rejection => {
+    return { ...writer, ...row, key: key ?? null, rule: rule ?? null }
+  }
+  return { first: first.map(rowOf), count }
 }
 
 /** For a request that has waited for a start that failed. */

@@ -60,22 +60,35 @@ export interface HeardEvent {
   readonly afterMs: number
 }
 
-/** A row of a transaction that was rejected. */
-export interface RejectedEvent extends Rejection {
+/** A row that was rejected, or a whole request. */
+export interface RejectedEvent extends Omit<Rejection, 'subject' | 'device' | 'door'> {
   readonly kind: 'rejected'
   readonly at: number
+  readonly writer: Writer
 }
 
 export interface Rejection {
-  readonly writer: Writer
-  readonly txid: string
-  readonly table: string
-  /** Null when the transaction names none. */
+  /** The user or the API client; null for an anonymous caller. */
+  readonly subject: string | null
+  /** The local database, for changes that are synced. */
+  readonly device: string | null
+  readonly door: 'rest' | 'sync'
+  /** The transaction of a sync, or null. */
+  readonly txid: string | null
+  /** Null for a sync that was refused as a whole. */
+  readonly table: string | null
+  /** Null when the write names none, or several. */
   readonly key: string | null
   readonly code: string
   /** The missing permission or the wrong property. */
   readonly rule: string | null
   readonly message: string
+}
+
+/** The first rows that a request could not change, and how many there are. */
+export interface Rejections {
+  readonly first: readonly Rejection[]
+  readonly count: number
 }
 
 export interface SessionEvent {

@@ -10,6 +10,7 @@ import { type Call, enterCall, segment } from './call'
 import type { HttpContext } from './context'
 import { corsHeaders, isPreflight, preflightAnswer } from './cors'
 import { hostOf } from './caller'
+import { tellRefusedWrite } from './refused-write'
 
 /** The two ways to answer a call. Either may throw. */
 export interface Routes {
@@ -36,7 +37,9 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
       try {
         return log(call, await respond(call, segments))
       } catch (error) {
-        return log(call, errorAnswer(call, publicError(http, call, error)))
+        const shown = publicError(http, call, error)
+        tellRefusedWrite(http, call, error, shown)
+        return log(call, errorAnswer(call, shown))
       }
     },
   }

@@ -4,6 +4,7 @@ import { answer, errorAnswer, publicError } from './answer'
 import { bearer } from './bearer'
 import { type Call, callOf } from './call'
 import type { HttpContext, RestOperation } from './context'
+import { tellRefusedWrite } from './refused-write'
 import { blobRoutes } from './routes/blobs'
 import { changesRoutes } from './routes/changes'
 import { invitationRoutes } from './routes/invitations'
@@ -45,6 +46,7 @@ export function createRouter(
         return errorAnswer(call, publicError(http, call, limitExceeded))
       }
       const shown = publicError(http, call, error)
+      tellRefusedWrite(http, call, error, shown)
       return call.refuse?.(call, shown) ?? errorAnswer(call, shown)
     })
     .use(pageRoutes(http))

@@ -6,7 +6,7 @@ import { createFanOut } from './fan-out'
 import { createFeed } from './feed'
 import type { Ticket } from './gate'
 import { clientName, clientOf, createListeners } from './listeners'
-import type { Delivery, Rejection } from '../host/live-event'
+import type { Delivery, Rejections } from '../host/live-event'
 import type { Follower, LiveSession } from '../host/live-view'
 import { createOutbox } from './outbox'
 import { createPages } from './pages'
@@ -27,8 +27,8 @@ export interface Hub {
   readonly sessions: Iterable<LiveSession>
   /** `follower` hears of commits and deliveries until the result is disposed. Throws `TOO_MANY_REQUESTS`. */
   follow(follower: Follower): Disposable
-  /** Tells followers of the first rows that a request could not change, and how many there are. */
-  rejected(rejections: readonly Rejection[], count: number): void
+  /** Tells followers what a request could not change; `find` is called if anybody follows. */
+  rejected(find: () => Rejections | undefined): void
   /** Hears the commits of the database, which was opened. */
   attach(database: Database): void
   /** Called once a second. */
@@ -232,7 +232,10 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     },
     sessions: listeners,
     follow,
-    rejected: (...rejection) => watch?.rejected(...rejection),
+    rejected(find) {
+      const found = watch && find()
+      if (found !== undefined) watch?.rejected(found)
+    },
     attach(database) {
       stopHearing()
       feed.restart()

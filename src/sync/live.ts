@@ -7,7 +7,7 @@ import type { Hosts } from '../host/hosts'
 import { createFrameMemory } from './frame-memory'
 import { createGate } from './gate'
 import { type Answering, createHub, type Hub } from './hub'
-import type { Rejection } from '../host/live-event'
+import type { Rejections } from '../host/live-event'
 import type { LiveView } from '../host/live-view'
 import type { SocketClient, SocketOwner } from './socket'
 
@@ -28,8 +28,8 @@ export interface Live extends LiveView, Disposable {
   answering(host: OpenDatabase, identity: string, subject: string | null): Answering
   /** How many sockets are open, of all databases. */
   readonly count: number
-  /** Tells followers of the first rows that a request could not change, and how many there are. */
-  rejected(database: string, rejections: readonly Rejection[], count: number): void
+  /** Tells followers what a request could not change; `find` is called if anybody follows. */
+  rejected(database: string, find: () => Rejections | undefined): void
 }
 
 export interface LiveOptions {
@@ -99,7 +99,7 @@ export function createLive({ hosts, clock, report }: LiveOptions): Live {
     },
     sessions: (host) => hubOf(host).sessions,
     follow: (host, follower) => hubOf(host).follow(follower),
-    rejected: (database, ...rejection) => hubs.get(database)?.rejected(...rejection),
+    rejected: (database, find) => hubs.get(database)?.rejected(find),
     [Symbol.dispose]: () => clearInterval(timer),
   }
 }

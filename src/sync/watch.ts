@@ -5,7 +5,9 @@ import type {
   CommitEvent,
   Delivery,
   LiveEvent,
+  RejectedEvent,
   Rejection,
+  Rejections,
   SessionEvent,
   TableChanges,
   Writer,
@@ -20,7 +22,7 @@ import type { Observer } from './observer'
 export interface Watch extends Observer {
   /** Throws `TOO_MANY_REQUESTS`. */
   add(follower: Follower): Disposable
-  rejected(rejections: readonly Rejection[], count: number): void
+  rejected(rejections: Rejections): void
   /** Called once a second. */
   tick(): void
   /** The database is gone. */
@@ -42,6 +44,8 @@ const MOST_FOLLOWERS = 20
 /** So many events are told at once, and so many in each second after that: a person reads no more. */
 const BURST = 100
 const EVENTS_A_SECOND = 50
+/** So many of them are left for commits: anybody may send writes that are rejected. */
+const BURST_OF_COMMITS = 50
 /** Events within this time are told together, ms. */
 const TOGETHER_MS = 100
 /** So many sessions are named when a follower comes, and with a commit that does not concern them. */
@@ -58,6 +62,7 @@ const MOST_RECENT = 100
 type Entry =
   | LiveEvent
   | { readonly unit: CommitUnit; readonly at: number }
+  | { readonly rejected: Rejection; readonly at: number }
   | { readonly begins: Follower }
 
 export function createWatch({ open, now, sessions, silent, report }: WatchParts): Watch {
@@ -116,7 +121,8 @@ export function createWatch({ open, now, sessions, silent, report }: WatchParts)
 
   function describe(tx: ReadTx, entry: Entry): LiveEvent {
     if ('begins' in entry) return { kind: 'start', at: now(), revision: tx.revision() }
-    return 'unit' in entry ? describeUnit(tx, entry.unit, entry.at) : entry
+    if ('unit' in entry) return describeUnit(tx, entry.unit, entry.at)
+    return 'rejected' in entry ? describeRejected(tx, entry.rejected, entry.at) : entry
   }
 
   function begin(follower: Follower, start: LiveEvent): void {
@@ -193,11 +199,16 @@ export function createWatch({ open, now, sessions, silent, report }: WatchParts)
     delivered: hear,
     joined: (session) => tellSession(session, 'opened'),
     left: (session) => tellSession(session, 'closed'),
-    rejected(rejections, count) {
-      for (const rejection of rejections) {
-        if (!isOver()) push({ kind: 'rejected', at: now(), ...rejection })
+    rejected({ first, count }) {
+      const at = now()
+      let told = 0
+      for (const rejected of first) {
+        if (left <= BURST_OF_COMMITS) break
+        left -= 1
+        told += 1
+        push({ rejected, at })
       }
-      missed += count - rejections.length
+      missed += count - told
     },
     tick() {
       left = Math.min(BURST, left + EVENTS_A_SECOND)
@@ -246,6 +257,14 @@ function describeUnit(tx: ReadTx, unit: CommitUnit, at: number): CommitEvent {
   }
 }
 
+function describeRejected(
+  tx: ReadTx,
+  { subject, device, door, ...rest }: Rejection,
+  at: number,
+): RejectedEvent {
+  return { kind: 'rejected', at, ...rest, writer: { ...nameOfWriter(tx, subject), device, door } }
+}
+
 function changesOf(
   tx: ReadTx,
   { revision, realms, tables }: CommitUnit,
@@ -273,15 +292,24 @@ function summarise(table: string, changes: readonly Change[]): TableChanges {
 }
 
 function writerOf(tx: ReadTx, { subject, client, origin }: CommitUnit): Writer {
+  const [device] = client === null ? [] : tx.syncClients.list(client - 1, 1)
+  return {
+    ...nameOfWriter(tx, subject),
+    device: device?.number === client ? (device?.identity ?? null) : null,
+    door: origin,
+  }
+}
+
+function nameOfWriter(
+  tx: ReadTx,
+  subject: string | null,
+): Pick<Writer, 'uid' | 'email' | 'client'> {
   const isClient = subject !== null && tx.clients.find(subject) !== undefined
   const user = subject === null || isClient ? undefined : tx.users.find(subject)
   const email = user?.data?.['email']
-  const [device] = client === null ? [] : tx.syncClients.list(client - 1, 1)
   return {
     uid: isClient ? null : subject,
     email: typeof email === 'string' ? email : null,
     client: isClient ? subject : null,
-    device: device?.number === client ? (device?.identity ?? null) : null,
-    door: origin,
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { openSession } from '../../src/control/session'
 import type { LiveEvent } from '../../src/host/live-event'
 import { codeOf } from '../auth/setup'
-import { ALICE, BOB, setupData } from '../http/setup'
+import { ALICE, type Answer, BOB, setupData } from '../http/setup'
 import { until } from '../timing'
 import { callerWith, setupOperations } from './setup'
 
@@ -72,7 +72,7 @@ test('a rejected change is told with its code, rule and sentence, and its device
     {
       kind: 'rejected',
       at: server.clock.now(),
-      writer: { uid: BOB, email: null, client: null, device: 'phone', door: 'sync' },
+      writer: { uid: BOB, email: BOB, client: null, device: 'phone', door: 'sync' },
       table: 'plain',
       key: 'a',
       code: 'NOT_AUTHORIZED',
@@ -80,6 +80,57 @@ test('a rejected change is told with its code, rule and sentence, and its device
       txid: 't1',
       message: expect.stringContaining('Not authorized'),
     },
+  ])
+})
+
+test('a write that REST rejects is told with its author, row, code and sentence', async () => {
+  await using server = await setupData({ maxBody: 2 ** 16 })
+  const { root } = server
+  const bob = await server.as(BOB)
+  await root.post('/all/realms', { realmId: 'rlmA', owner: ALICE })
+  await root.post('/all/members', { id: 'mbrB', realmId: 'rlmA', userId: BOB })
+  await root.post('/all/plain', { id: 'a', realmId: 'rlmA', owner: ALICE })
+  await using follower = await follow(server.folder)
+  const into = { realmId: 'rlmA' }
+  const rejected = async (answer: Promise<Answer>, status: number, expected: object) => {
+    expect((await answer).status).toBe(status)
+    const count = follower.of('rejected').length
+    await until(() => follower.of('rejected').length > count)
+    const { writer, table, key, code, rule, message } = follower.of('rejected').at(-1)!
+    const { uid, client } = writer
+    expect({ by: uid ?? client, table, key, code, rule }).toMatchObject(expected)
+    expect(message).not.toBe('')
+  }
+  const add = { by: BOB, table: 'plain', key: 'b', code: 'NOT_AUTHORIZED', rule: 'add plain' }
+  await rejected(bob.post('/my/plain', { id: 'b', ...into }), 403, add)
+  await rejected(bob.send('PUT', '/my/plain/b', { body: into }), 403, add)
+  // In the router, by the short address.
+  await rejected(bob.post('/plain', { id: 'b', ...into }), 403, add)
+  const many = [{ id: 'c' }, { id: 'b', ...into }]
+  await rejected(bob.post('/my/plain', many), 403, add)
+  await rejected(bob.remove('/my/plain/a'), 403, { key: 'a', rule: 'manage plain' })
+  await rejected(bob.remove('/my/plain/none'), 404, { key: 'none', code: 'UNKNOWN_OBJECT' })
+  await rejected(root.post('/all/plain', { id: 'b' }), 422, {
+    by: server.client.clientId,
+    key: 'b',
+    rule: 'realmId',
+  })
+  await rejected(bob.post('/my/none', {}), 404, { table: 'none', key: null })
+  await rejected(bob.post('/all/plain', {}), 403, { by: BOB, table: 'plain' })
+  const large = { id: 'd', text: 'x'.repeat(2 ** 17) }
+  await rejected(bob.post('/my/plain', large), 413, { code: 'PAYLOAD_TOO_LARGE' })
+})
+
+test('nobody hears of reads that are refused, nor of a sync that its client repeats by itself', async () => {
+  await using server = await setupData()
+  const alice = await server.as(ALICE)
+  await using follower = await follow(server.folder)
+  await alice.get('/my/none')
+  await fetch(`${server.main}/sync`, { method: 'POST', headers: { authorization: 'Bearer x' } })
+  await alice.post('/sync', { v: 3 })
+  await until(() => follower.of('rejected').length > 0)
+  expect(follower.of('rejected')).toMatchObject([
+    { writer: { uid: ALICE, door: 'sync' }, table: null, key: null, code: 'INVALID_REQUEST' },
   ])
 })
 

@@ -144,6 +144,48 @@ test('more commits than a person reads are counted, and told once a second', asy
   expect(await follower.take()).toHaveLength(1)
 })
 
+test('a flood of rejected writes leaves room for commits', async () => {
+  await using scene = await setupHub()
+  using follower = followHub(scene.hub)
+  await settled()
+  await follower.take()
+  const rejection = {
+    subject: null,
+    device: null,
+    door: 'rest',
+    txid: null,
+    table: 'todoItems',
+    key: 'a',
+    code: 'INVALID_TOKEN',
+    rule: null,
+    message: 'No',
+  } as const
+  for (let n = 0; n < 200; n += 1) {
+    scene.hub.rejected(() => ({ first: [rejection], count: 1 }))
+  }
+  await administrator(scene.database).put('todoItems', { id: 'b', realmId: 'rlm-public' })
+  await settled()
+  const told = await follower.take()
+  expect(told.filter(({ kind }) => kind === 'rejected')).toHaveLength(50)
+  expect(commitsOf(told)).toHaveLength(1)
+  scene.hub.tick()
+  expect(await follower.take()).toEqual([{ kind: 'missed', count: 150 }])
+})
+
+test('a rejected write is not looked at while nobody follows', async () => {
+  await using scene = await setupHub()
+  let looks = 0
+  const look = () => {
+    looks += 1
+    return undefined
+  }
+  scene.hub.rejected(look)
+  expect(looks).toBe(0)
+  using follower = followHub(scene.hub)
+  scene.hub.rejected(look)
+  expect({ looks, isEnded: follower.isEnded }).toEqual({ looks: 1, isEnded: false })
+})
+
 test('sockets that open and close are told', async () => {
   await using scene = await setupHub()
   using follower = followHub(scene.hub)

@@ -17,6 +17,7 @@ import { keyInView } from './object'
 import { putSome } from './put'
 import { getOwn, isRecord, setOwn } from '../value/value'
 import {
+  aboutRow,
   type BeginOffload,
   type Offload,
   type RulesByTable,
@@ -195,9 +196,18 @@ async function readDrafts(
   const drafts: Draft[] = []
   for (let position = 0; position < objects.length; position += 1) {
     if (position > 0 && position % SLICE === 0) await nextTurn()
-    drafts.push(readDraft(table, upsert, offload, position, limitEntries))
+    const read = () => readDraft(table, upsert, offload, position, limitEntries)
+    drafts.push(aboutRow(table, namedKey(table, objects[position]), read))
   }
   return drafts
+}
+
+/** The key that an object names itself, where it is a plain one. */
+function namedKey({ primaryKey, compound }: Table, object: unknown): string | undefined {
+  const [path] = primaryKey ?? []
+  const isNamed = !compound && path !== undefined && isRecord(object)
+  const key = isNamed ? propertyAt(object, path) : undefined
+  return typeof key === 'string' ? key : undefined
 }
 
 type EntryLimiter = ReturnType<typeof createEntryLimiter>

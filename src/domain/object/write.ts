@@ -6,7 +6,7 @@ import type { Draft } from './draft'
 import { place } from './placement'
 import { birthOf, readStamps, replacedStamps } from './stamps'
 import { type Readable, replacementOf, stored, tracesBefore, tracesOf } from './traces'
-import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
+import { aboutRow, type Placement, type RowRules, type Writing, rulesOf } from './writing'
 
 /** A row as it is and as it is to be: undefined where it is not there. */
 export interface RowChange {
@@ -49,9 +49,7 @@ function writePlain(writing: Writing, changes: Iterable<RowChange>, room: EntryB
       removals.push(removalOf(writing, before))
       continue
     }
-    const placement = place(writing, after, before)
-    if (!writing.isGlobal) authorizePut(writing, placement)
-    requireReadableRefs(writing, placement)
+    const placement = aboutRow(writing.table, after.key, () => placed(writing, after, before))
     texts.push(placement.draft.text)
     if (isStored(placement)) continue
     const put = putOf(writing, placement)
@@ -60,6 +58,13 @@ function writePlain(writing: Writing, changes: Iterable<RowChange>, room: EntryB
   }
   store(writing, puts, removals)
   return texts
+}
+
+function placed(writing: Writing, after: Draft, before: TimedObject | undefined): Placement {
+  const placement = place(writing, after, before)
+  if (!writing.isGlobal) authorizePut(writing, placement)
+  requireReadableRefs(writing, placement)
+  return placement
 }
 
 /** Each row may change the permissions that the next one is checked against, in this step or in a later one. */
@@ -85,7 +90,7 @@ function writeByRules(given: Writing, rules: RowRules, changes: Iterable<RowChan
       changed = [before.realm]
       continue
     }
-    const allowed = judgePut(writing, after, before)
+    const allowed = aboutRow(writing.table, after.key, () => judgePut(writing, after, before))
     if (allowed === undefined) {
       texts.push(before?.value ?? after.text)
       continue

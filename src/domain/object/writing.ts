@@ -159,6 +159,34 @@ export function heldIn(writing: Writing, realm: RealmRef): readonly PermissionSe
   return held(writing.access, realm)
 }
 
+/** A row that is being judged. */
+export interface JudgedRow {
+  readonly table: { readonly name: string }
+  readonly key: string
+}
+
+const rowsByRefusal = new WeakMap<SatchelError, JudgedRow>()
+
+/** Notes the row that a refusal is about, unless it is known. */
+export function noteRow(refusal: SatchelError, row: JudgedRow | undefined): void {
+  if (row !== undefined && !rowsByRefusal.has(refusal)) rowsByRefusal.set(refusal, row)
+}
+
+/** The row that was noted for a refusal. */
+export function rowOf(refusal: SatchelError): JudgedRow | undefined {
+  return rowsByRefusal.get(refusal)
+}
+
+/** Runs `work`, and notes that its refusal is about the row with this key; undefined: it has none yet. */
+export function aboutRow<T>(table: Table, key: string | undefined, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (key !== undefined && error instanceof SatchelError) noteRow(error, { table, key })
+    throw error
+  }
+}
+
 /** The refusal of design.md §5.6: says which permission was missing. */
 export function refuse(permission: string, sentence: string): SatchelError {
   return new SatchelError('NOT_AUTHORIZED', `Not authorized: ${sentence}`, { reason: permission })

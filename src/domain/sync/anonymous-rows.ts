@@ -2,6 +2,7 @@
 
 import { accessOf, followRealm, unitAccess, type UnitAccess } from '../access/access'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
+import { noteRow } from '../object/writing'
 import type { Database, Step, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
@@ -13,7 +14,7 @@ import { mergeWhole } from './merge'
 import { type NamedKey, Names } from './named-keys'
 import { namesOfValues } from './operations'
 import type { Row } from './overlay'
-import { addRefused, noteRow } from './refused'
+import { addRefused } from './refused'
 import type { ClientTransaction, Operation } from './request'
 import {
   type Progress,

@@ -1,3 +1,4 @@
+import { rowOf } from '../object/writing'
 import type { SatchelError } from '../value/error'
 import type { ClientTransaction } from './request'
 
@@ -26,19 +27,6 @@ const MAX_LOGGED_ROWS = 100
 const MAX_LOGGED_CHARACTERS = 200
 const MAX_MESSAGE_CHARACTERS = 1_000
 
-/** A row that is being judged. */
-export interface JudgedRow {
-  readonly table: { readonly name: string }
-  readonly key: string
-}
-
-const rowsByRefusal = new WeakMap<SatchelError, JudgedRow>()
-
-/** Notes the row that a refusal is about, unless it is known. */
-export function noteRow(refusal: SatchelError, row: JudgedRow | undefined): void {
-  if (row !== undefined && !rowsByRefusal.has(refusal)) rowsByRefusal.set(refusal, row)
-}
-
 export function createRefusedRows(): RefusedRows {
   return { first: [], count: 0 }
 }
@@ -56,7 +44,7 @@ export function addRefused(
 ): void {
   rows.count += 1
   if (rows.first.length >= MAX_LOGGED_ROWS) return
-  const row = rowsByRefusal.get(refusal)
+  const row = rowOf(refusal)
   const table = row?.table.name ?? operations[0]?.table ?? ''
   const key = row?.key ?? operations[0]?.keys[0]
   const { code, reason: rule, message } = refusal

@@ -281,6 +281,11 @@ export function hiddenTableAddress(path: string): string | undefined {
   return `/${database}/my/${table}${key === undefined ? '' : '/<key>'}`
 }
 
+/** True for the first part of the path of a view. */
+export function isViewName(part: string): boolean {
+  return VIEW_NAMES.has(part)
+}
+
 const VIEW_NAMES: ReadonlySet<string> = new Set(['all', 'my', 'public'])
 
 /** A malformed segment is kept as it is, because the handler refuses it. */

@@ -13,16 +13,16 @@ export interface Question {
 }
 
 /**
- * The question that a rejected write asks. `rule` is the missing permission, such as `update todoItems.done`; another one
- * is taken for an update.
+ * The question that a rejected write asks. `rule` is the missing permission, such as `update todoItems.done`; `manage` is what a
+ * deletion needs, and another one is taken for an update.
  */
 export function questionOf(
   user: string,
-  { table, key, rule }: { table: string; key: string | null; rule: string | null },
+  { table, key, rule }: { table: string | null; key: string | null; rule: string | null },
 ): Question {
   const [act, target = ''] = rule?.split(' ') ?? []
-  const verb = VERBS.find((each) => each === act) ?? 'update'
-  const start = `${table}.`
+  const verb = act === 'manage' ? 'delete' : (VERBS.find((each) => each === act) ?? 'update')
+  const start = `${table ?? ''}.`
   const property = verb === 'update' && target.startsWith(start) ? target.slice(start.length) : null
-  return { as: user, do: verb, table, key, realm: null, property }
+  return { as: user, do: verb, table: table ?? '', key, realm: null, property }
 }

@@ -62,7 +62,7 @@ function isOther(writer: Writer, outcome: Delivery, device: string): boolean {
 function RejectedRow({ rejected }: { rejected: RejectedEvent }) {
   const [isExplaining, setIsExplaining] = useState(false)
   const { writer, table, key, code, message, rule } = rejected
-  const user = writer.uid ?? writer.email
+  const user = table === null ? null : writer.uid
   return (
     <li class="entry rejected">
       <Clock at={rejected.at} />
@@ -70,10 +70,14 @@ function RejectedRow({ rejected }: { rejected: RejectedEvent }) {
       <div class="changes">
         <span class="change">
           <Icon name="close" />
-          <span class="table-name">
-            <Text text={table} />
-          </span>
-          {key !== null && <KeyLink table={table} objectKey={key} />}
+          {table === null ? (
+            'All changes of a request'
+          ) : (
+            <span class="table-name">
+              <Text text={table} />
+            </span>
+          )}
+          {table !== null && key !== null && <KeyLink table={table} objectKey={key} />}
         </span>
         <span class="sentence">
           <Text text={message} />
@@ -128,7 +132,8 @@ function Clock({ at }: { at: number }) {
 
 function Author({ writer }: { writer: Writer }) {
   const { uid, email, client, device, door } = writer
-  const name = email ?? uid ?? client ?? 'the server'
+  const isFromOutside = door === 'rest' || door === 'sync'
+  const name = email ?? uid ?? client ?? (isFromOutside ? 'anonymous' : 'the server')
   return (
     <div class="author">
       <span class="clip" title={name}>
