@@ -65,6 +65,43 @@ test('a change is in Live with its writer and the devices that heard of it, and 
   expect(faults).toEqual([])
 })
 
+test('a write that REST rejects is in Live in red, and a long list is drawn as it is scrolled', async () => {
+  await using server = await setupServerAt(systemClock)
+  const commands = await openSession(server.folder, () => undefined)
+  const upload = new Blob([JSON.stringify({ todoItems: '@id' })]).stream()
+  await commands.run('schema.push', { database: 'main', wait: true }, { upload })
+  await using desk = await browser.openDevice()
+  const { page } = desk
+  const { faults } = await openAdmin(page, commands)
+  await page.getByText('Following').waitFor()
+  const post = async (token: string, path: string, body: object) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    return (await fetch(`${server.main}${path}`, init)).status
+  }
+  const alice = await server.token({ sub: ALICE })
+  expect(await post(alice, '/my/todoItems', { id: 'tdiAd', realmId: 'rlm-public' })).toBe(403)
+  const rejected = page.locator('.entry.rejected')
+  await rejected.getByText(ALICE).waitFor()
+  expect(await rejected.textContent()).toMatch(/todoItemstdiAd.*realm.*NOT_AUTHORIZED/)
+  await rejected.getByRole('button', { name: 'Explain' }).click()
+  await page.getByRole('dialog', { name: 'Explain' }).waitFor()
+  await page.keyboard.press('Escape')
+
+  const root = await server.token()
+  for (let n = 0; n < 90; n += 1) {
+    await post(root, '/all/todoItems', { id: `tdi${n}`, realmId: 'rlm-public' })
+  }
+  await page.locator('.object-key', { hasText: 'tdi89' }).waitFor()
+  expect(await page.locator('.entry').count()).toBe(60)
+  await page.getByRole('list', { name: 'Changes' }).press('End')
+  await rejected.waitFor()
+  expect(await page.locator('.entry').count()).toBeGreaterThan(90)
+  await page.getByRole('list', { name: 'Changes' }).press('Home')
+  await rejected.waitFor({ state: 'detached' })
+  expect(faults).toEqual([])
+})
+
 test('the code of a login is in Mail at once, and one key copies it', async () => {
   await using server = await setupAdmin()
   await using device = await browser.openDevice()
