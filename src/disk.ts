@@ -1,8 +1,10 @@
 import {
   accessSync,
+  close,
   closeSync,
   constants,
   fchownSync,
+  fstat,
   fstatSync,
   fsync,
   fsyncSync,
@@ -10,6 +12,8 @@ import {
   mkdirSync,
   open,
   openSync,
+  read,
+  type Stats,
   statSync,
   write,
 } from 'node:fs'
@@ -93,6 +97,42 @@ export async function appendTo(file: number, bytes: Uint8Array): Promise<void> {
   for (let rest = bytes; rest.length > 0;) {
     const part = rest
     rest = rest.subarray(await promised<number>((done) => write(file, part, done)))
+  }
+}
+
+export interface ReadOptions {
+  /** Read at once, in bytes. */
+  readonly atOnce: number
+  /** The bytes from `begin` up to `end`; all, unless it says otherwise. */
+  readonly begin?: number
+  readonly end?: number
+  /** Of `open(2)`. */
+  readonly flags?: number
+}
+
+/**
+ * The bytes of a file, read without holding up this thread. Each piece is good until the next one is asked for: a
+ * buffer for each would be garbage that the collector leaves lying until it is tens of MB. Throws the errors of the
+ * file system.
+ */
+export async function* readPieces(
+  path: string,
+  { atOnce, begin = 0, end = Number.POSITIVE_INFINITY, flags = constants.O_RDONLY }: ReadOptions,
+): AsyncGenerator<Uint8Array> {
+  const file = await promised<number>((done) => open(path, flags, done))
+  try {
+    const { size } = await promised<Stats>((done) => fstat(file, done))
+    const buffer = Buffer.allocUnsafeSlow(Math.min(atOnce, Math.max(1, size - begin)))
+    for (let at = begin; at < end;) {
+      const wanted = Math.min(buffer.length, end - at)
+      const from = at
+      const count = await promised<number>((done) => read(file, buffer, 0, wanted, from, done))
+      if (count === 0) return
+      at += count
+      yield buffer.subarray(0, count)
+    }
+  } finally {
+    await promised((done) => close(file, done))
   }
 }
 

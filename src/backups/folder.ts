@@ -1,7 +1,7 @@
 import { constants, lstatSync, readdirSync, statSync } from 'node:fs'
-import { copyFile, link, open as openFile, readdir, rename, rm } from 'node:fs/promises'
+import { copyFile, link, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { createFileSoon, diskError, hasErrno, makeFolder, syncPath } from '../disk'
+import { createFileSoon, diskError, hasErrno, makeFolder, readPieces, syncPath } from '../disk'
 import { MANIFEST } from '../domain/backup/manifest'
 import { SatchelError } from '../domain/value/error'
 import { createNewFiles } from './new-files'
@@ -139,21 +139,13 @@ async function* filesBelow(folder: string, path: string): AsyncGenerator<TargetF
 }
 
 async function* readFrom(file: string, path: string): AsyncGenerator<Uint8Array> {
-  let handle
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW
   try {
-    handle = await openFile(file, constants.O_RDONLY | constants.O_NOFOLLOW)
+    yield* readPieces(file, { atOnce: READ_BYTES, flags })
   } catch (error) {
     throw new SatchelError('DAMAGED', `${path} is missing from the backup, or cannot be read`, {
       cause: error,
     })
-  }
-  await using opened = handle
-  for (;;) {
-    // Each its own: streams read ahead.
-    const buffer = Buffer.allocUnsafe(READ_BYTES)
-    const { bytesRead } = await opened.read(buffer, 0, READ_BYTES)
-    if (bytesRead === 0) return
-    yield buffer.subarray(0, bytesRead)
   }
 }
 

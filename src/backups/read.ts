@@ -56,13 +56,13 @@ export async function* readWhole(
   throw new SatchelError('DAMAGED', `${path} of the backup has changed while it was read`)
 }
 
-/** A stream that asks for the next piece when its reader does. */
+/** A stream that asks for the next piece when its reader does, and copies it: readers keep what they have. */
 export function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const next = await pieces.next()
       if (next.done === true) controller.close()
-      else controller.enqueue(next.value)
+      else controller.enqueue(new Uint8Array(next.value))
     },
     cancel: async () => void (await pieces.return(undefined)),
   })

@@ -12,7 +12,10 @@ export interface Target {
   list(): Promise<string[]>
   /** All that is in a backup, in no order. */
   files(backup: string): AsyncIterable<TargetFile>
-  /** The bytes of a file. Throws `DAMAGED` when it is missing or cannot be opened. */
+  /**
+   * The bytes of a file; each piece is good until the next one is asked for. Throws `DAMAGED` when it is missing or
+   * cannot be read.
+   */
   read(backup: string, path: string): AsyncIterable<Uint8Array>
   /** Where the file is on this machine, if it is. */
   readonly fileOf?: (backup: string, path: string) => string

@@ -21,7 +21,7 @@ export const backupOperations = {
     async (folder, { database }, streams) => {
       using _ = folder.backups.begin()
       const names = database === null ? await folder.hosts.list() : [database]
-      const send = createSender(streams, await countBytes(folder, names))
+      const { send, finish } = createSender(streams, await countBytes(folder, names))
       if (database === null) {
         const bytes = folder.serverFile()
         await send(writeHead({ kind: 'file', path: 'server.sqlite', size: bytes.length }))
@@ -38,6 +38,7 @@ export const backupOperations = {
         const source = { name, copy, blobs, key: key.facts, keyFile: key.file }
         for await (const piece of backUp(source, (hash) => known(name, hash))) await send(piece)
       }
+      await finish()
       return { databases: names.length }
     },
   ),
@@ -82,15 +83,34 @@ async function countBytes({ hosts }: DataFolder, names: readonly string[]): Prom
   return total
 }
 
-/** Sends pieces, and stops when the caller has gone. */
+/** Sent at once, in bytes. */
+const SENT_BYTES = 64 * 1024
+
+/** Sends pieces, small ones together, and stops when the caller has gone. `finish` sends the last of them. */
 function createSender({ download, progress, signal }: Streams, total: number) {
+  const waiting = Buffer.allocUnsafeSlow(SENT_BYTES)
+  let length = 0
   let sent = 0
-  return async (piece: Uint8Array) => {
+
+  async function finish(): Promise<void> {
     if (signal?.aborted === true) {
       throw new SatchelError('CONFLICT', 'The backup was interrupted, and nothing is left of it')
     }
-    await download?.(piece)
-    sent += piece.length
+    await download?.(waiting.subarray(0, length))
+    sent += length
+    length = 0
     progress?.(Math.min(sent, total), total)
   }
+
+  async function send(piece: Uint8Array): Promise<void> {
+    for (let rest = piece; rest.length > 0;) {
+      const part = rest.subarray(0, SENT_BYTES - length)
+      waiting.set(part, length)
+      length += part.length
+      rest = rest.subarray(part.length)
+      if (length === SENT_BYTES) await finish()
+    }
+  }
+
+  return { send, finish }
 }

@@ -41,7 +41,7 @@ export const blobOperations = {
       const blob = await read((tx) => tx.blobs.find(id))
       const content = blob && (await openBlob(database, blobs, blob))
       if (blob === undefined || content === undefined) throw unknownBlob(input.blob)
-      for await (const bytes of content.stream()) await download?.(bytes)
+      for await (const bytes of content.pieces()) await download?.(bytes)
       return { ref: formatRef(id), size: blob.size, type: blob.type }
     },
   ),

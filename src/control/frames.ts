@@ -9,10 +9,28 @@ export interface Piece {
   readonly bytes: Uint8Array
 }
 
-/** A line of JSON with the number of bytes that follow it. */
-export function writePiece(bytes: Uint8Array): Uint8Array {
-  return Buffer.concat([Buffer.from(`${JSON.stringify({ bytes: bytes.length })}\n`), bytes])
+/** Larger pieces are in memory of their own. */
+const FRAME_BYTES = 64 * 1024 + 32
+
+/**
+ * Writes lines of JSON with the number of bytes that follow, and these bytes. Each is good until the call after the
+ * next one: a backup of gigabytes has two buffers, and leaves the collector nothing to do.
+ */
+export function createPieceWriter(): (bytes: Uint8Array) => Buffer {
+  let [next, other] = [NO_BYTES, NO_BYTES]
+  return (bytes) => {
+    const head = `${JSON.stringify({ bytes: bytes.length })}\n`
+    const length = head.length + bytes.length
+    if (length > FRAME_BYTES) return Buffer.concat([Buffer.from(head), bytes])
+    const frame = next.length === 0 ? Buffer.allocUnsafeSlow(FRAME_BYTES) : next
+    ;[next, other] = [other, frame]
+    frame.write(head, 'latin1')
+    frame.set(bytes, head.length)
+    return frame.subarray(0, length)
+  }
 }
+
+const NO_BYTES = Buffer.alloc(0)
 
 /** The events and pieces of an answer as they arrive. They are trusted: the other side is the same program. */
 export async function* readFrames(body: AsyncIterable<Uint8Array>): AsyncGenerator<Event | Piece> {

@@ -6,7 +6,7 @@ import { sameSecret } from '../domain/value/secret'
 import { serverLog } from '../log/log'
 import type { DataFolder } from '../host/data-folder'
 import { operator } from './caller'
-import { UID_HEADER, writePiece } from './frames'
+import { UID_HEADER, createPieceWriter } from './frames'
 import { answerPerforming, refusal } from './perform'
 
 export interface ControlListener {
@@ -55,7 +55,7 @@ export function listenForCommands(folder: DataFolder, token: string): ControlLis
       return answerPerforming(folder, operation, input, {
         body: request.body,
         signal: request.signal,
-        frame: writePiece,
+        frame: createPieceWriter(),
         hasNoRows: !searchParams.has('rows'),
         caller: operator(readUid(request.headers.get(UID_HEADER))),
       })

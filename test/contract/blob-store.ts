@@ -211,6 +211,28 @@ function describeReading(openStore: OpenBlobStore): void {
       expect(await textOf(slice.slice(1, 2))).toBe('c')
     })
 
+    test('gives them in pieces that share their memory', async () => {
+      await using fixture = await openStore()
+      const { store } = fixture
+      const bytes = Buffer.from(Array.from({ length: 300_001 }, (_, n) => n % 251))
+      const { file } = await bring(store, bytes)
+      const content = await store.open(file, bytes.length)
+      for (const [begin, end] of [
+        [0, bytes.length],
+        [5, 200_000],
+        [7, 7],
+      ] as const) {
+        const buffers = new Set<ArrayBufferLike>()
+        const found: Buffer[] = []
+        for await (const piece of content.slice(begin, end).pieces()) {
+          buffers.add(piece.buffer)
+          found.push(Buffer.from(piece))
+        }
+        expect(Buffer.concat(found).equals(bytes.subarray(begin, end))).toBe(true)
+        expect(buffers.size).toBe(begin === end ? 0 : 1)
+      }
+    })
+
     test('tells bytes that are missing, too few, or others', async () => {
       await using fixture = await openStore()
       const { store } = fixture

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { type Event, writeEvent } from '../../src/control/event'
-import { type Piece, readFrames, writePiece } from '../../src/control/frames'
+import { createPieceWriter, type Piece, readFrames } from '../../src/control/frames'
 import { collect } from '../domain/chunks'
 
 /** The events, with the pieces of a file that follow each other as one text. */
@@ -20,8 +20,13 @@ function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
 
-function write(sent: Event | Piece): Uint8Array {
-  return 'bytes' in sent ? writePiece(sent.bytes) : writeEvent(sent)
+/** The bytes of all events: what the writer of pieces returns is good until the call after the next one. */
+function sentOf(events: readonly (Event | Piece)[]): Buffer {
+  const writePiece = createPieceWriter()
+  const copied = events.map((sent) =>
+    Buffer.from('bytes' in sent ? writePiece(sent.bytes) : writeEvent(sent)),
+  )
+  return Buffer.concat(copied)
 }
 
 /** The events that are read from the stream, cut to this length. */
@@ -40,13 +45,22 @@ test('events arrive as they were sent, wherever the network cuts them', async ()
   )
   await fc.assert(
     fc.asyncProperty(fc.array(event), fc.integer({ min: 1, max: 60 }), async (events, length) => {
-      const sent = Buffer.concat(events.map(write))
-      expect(joined(await read(sent, length))).toEqual(joined(events))
+      expect(joined(await read(sentOf(events), length))).toEqual(joined(events))
     }),
   )
 })
 
 test('an empty piece of a file does not hold up what follows', async () => {
-  const sent = [writePiece(Buffer.alloc(0)), writeEvent({ result: 1 })]
-  expect(await read(Buffer.concat(sent), 1)).toEqual([{ result: 1 }])
+  const sent = sentOf([{ bytes: Buffer.alloc(0) }, { result: 1 }])
+  expect(await read(sent, 1)).toEqual([{ result: 1 }])
+})
+
+test('pieces take turns in two buffers, and a larger one has its own', () => {
+  const writePiece = createPieceWriter()
+  const [one, two] = [writePiece(Buffer.from('one')), writePiece(Buffer.alloc(64 * 1024, 'two'))]
+  expect(one.toString()).toBe('{"bytes":3}\none')
+  const large = writePiece(Buffer.alloc(1_000_000, 'l'))
+  expect(writePiece(Buffer.from('three')).buffer).toBe(one.buffer)
+  expect(writePiece(Buffer.from('four')).buffer).toBe(two.buffer)
+  expect(large.toString()).toBe(`{"bytes":1000000}\n${'l'.repeat(1_000_000)}`)
 })

@@ -6,6 +6,8 @@ import { listenForCommands } from '../../src/control/listener'
 import { callHolder, isAnswering } from '../../src/control/session'
 import type { Holder } from '../../src/host/holder'
 import { codeOf, refusalOf } from '../auth/setup'
+import { blob } from '../contract/blob-fixture'
+import { bring } from '../contract/content-fixture'
 import { setupDataFolder } from './setup'
 
 const TOKEN = 'the-control-token'
@@ -164,4 +166,20 @@ test('does not go through the proxy that the environment names', async () => {
     if (before === undefined) delete process.env['http_proxy']
     else process.env['http_proxy'] = before
   }
+})
+
+test('a download arrives as it was sent, also by a slow reader who keeps its pieces', async () => {
+  await using server = await setup()
+  await callHolder(server.holder, 'db.create', { name: 'todo' }, {})
+  const { database, blobs } = await server.folder.hosts.open('todo')
+  const sent = crypto.getRandomValues(Buffer.alloc(5_000_001))
+  const { hash, file } = await bring(blobs, sent)
+  await database.write((tx) => tx.blobs.put(blob('large', { hash, file, size: sent.length }), null))
+  const read: Uint8Array[] = []
+  const download = async (bytes: Uint8Array) => {
+    read.push(bytes)
+    if (read.length % 10 === 0) await Bun.sleep(20)
+  }
+  await callHolder(server.holder, 'blob.read', { database: 'todo', blob: 'large' }, { download })
+  expect(Buffer.concat(read).equals(sent)).toBe(true)
 })

@@ -7,6 +7,7 @@ import {
   type DiskMessages,
   hasErrno,
   makeFolder,
+  readPieces,
   refuseForeignLink,
   syncPath,
 } from '../../disk'
@@ -123,7 +124,7 @@ export function createDiskBlobs(
       const path = pathOf(name)
       const file = Bun.file(path)
       // The server looks at the file in the same way when it sends it: by its name, in this thread.
-      if (file.size === size && (size > 0 || existsSync(path))) return contentOf(file)
+      if (file.size === size && (size > 0 || existsSync(path))) return contentOf(path, file)
       throw new SatchelError(
         'BLOB_DAMAGED',
         'The bytes of this blob are missing or damaged: upload the same bytes again to repair it',
@@ -199,11 +200,17 @@ async function createFolders(folder: string, incoming: string, isDurable: boolea
   await syncPath(dirname(folder))
 }
 
-function contentOf(file: Blob): BlobContent {
+/** Read at once by a reader of pieces, in bytes. */
+const PIECE_BYTES = 64 * 1024
+
+/** `file` is the part of the file from `begin`. */
+function contentOf(path: string, file: Blob, begin = 0): BlobContent {
+  const { size } = file
   return {
-    size: file.size,
-    slice: (begin, end) => contentOf(file.slice(begin, end)),
+    size,
+    slice: (from, to) => contentOf(path, file.slice(from, to), begin + from),
     stream: () => file.stream(),
+    pieces: () => readPieces(path, { atOnce: PIECE_BYTES, begin, end: begin + size }),
     body: () => file,
   }
 }

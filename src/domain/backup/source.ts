@@ -76,7 +76,7 @@ async function* sendContent(blobs: BlobStore, content: StoredContent): AsyncGene
   }
   yield blobHead(content, 'sent')
   let sent = 0
-  for await (const piece of opened.stream()) {
+  for await (const piece of opened.pieces()) {
     sent += piece.length
     if (sent > size) break
     yield piece

@@ -53,6 +53,8 @@ export interface BlobContent {
   /** The bytes from `begin` up to `end`. */
   slice(begin: number, end: number): BlobContent
   stream(): ReadableStream<Uint8Array>
+  /** The same for a reader who is done with a piece when it asks for the next one, which takes its place in memory. */
+  pieces(): AsyncIterable<Uint8Array>
   /**
    * The bytes as `Response` takes them: a file where the store has one, which the server sends
    * without reading it into the process.
