@@ -30,6 +30,7 @@ import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve-command'
 import { addExplainCommand, addTestCommands } from './test'
 import { addHealthCommand } from './health'
+import { addMemberCommands, addRealmCommands, addRoleCommands } from './sharing'
 import { addStatusCommand } from './status'
 import { oneLine } from './table'
 import { systemSentence } from '../net/system-error'
@@ -62,6 +63,9 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   device: addDeviceCommands,
   origin: addOriginCommands,
   user: addUserCommands,
+  realm: addRealmCommands,
+  member: addMemberCommands,
+  role: addRoleCommands,
   policy: addPolicyCommands,
   provider: addProviderCommands,
   mail: addMailCommands,

@@ -6,6 +6,7 @@ import {
   type Browsing,
   MOST_BROWSED,
   showObject,
+  type ShownObject,
 } from '../domain/object/browse'
 import { actorFor, stateOf } from '../domain/object/explain'
 import { listTraces } from '../domain/object/history'
@@ -21,8 +22,9 @@ import type { Scope } from '../domain/value/scope'
 import { nextTurn } from '../domain/value/turn'
 import { foldUserId } from '../domain/value/user-id'
 import { parseStored } from '../domain/value/value'
+import type { OpenDatabase } from '../host/host'
 import { described, flag, json, optional, text, type Values, whole } from './fields'
-import { onDatabase, type Streams } from './operation'
+import { onDatabase, type OperationContext, type Streams } from './operation'
 
 /** Tables are counted up to this: counting so many objects takes a few milliseconds. */
 const MOST_COUNTED = 100_000
@@ -178,28 +180,7 @@ export const objectOperations = {
         ...IF_REVISION,
       },
     },
-    async (host, { table, key, value, ifRevision }, { folder, actor, now, record, read }) => {
-      const { database, blobs, invitations } = host
-      const { writeLimits: limits, blobLimits, offloadRule: rule } = folder
-      const sending = rowRulesWith((tx, facts) => invitations.send(tx, facts, null))
-      const [stored = ''] = await upsertObjects(database, {
-        actor,
-        table,
-        now,
-        limits,
-        beginOffload: offloadWith({ contents: blobs, limits: blobLimits, rule }),
-        view: 'all',
-        objects: [value],
-        isArray: false,
-        key: key ?? undefined,
-        rulesByTable: sending,
-        before(tx, { name }, own) {
-          requireRevision(tx, name, own, ifRevision)
-          record(tx)
-        },
-      })
-      return await read((tx) => showStored(tx, table, stored))
-    },
+    (host, input, context) => putObject(host, input, context),
   ),
 
   /** Removes an object by the rules of `/all`. Throws `UNKNOWN_OBJECT`, and `CONFLICT` as `object.put` does. */
@@ -210,22 +191,67 @@ export const objectOperations = {
       summary: 'Delete an object',
       input: { ...OBJECT, ...IF_REVISION },
     },
-    async ({ database }, { table, key, ifRevision }, { actor, now, record }) => {
-      await removeObject(database, {
-        actor,
-        table,
-        key,
-        now,
-        view: 'all',
-        rulesByTable: ROW_RULES,
-        before(tx, { key: own }) {
-          requireRevision(tx, table, own, ifRevision)
-          record(tx)
-        },
-      })
-      return { table, key }
+    async (host, input, context) => {
+      await deleteObject(host, input, context)
+      return { table: input.table, key: input.key }
     },
   ),
+}
+
+/** An object to write, as `object.put` has it. */
+interface Put {
+  readonly table: string
+  readonly key: string | null
+  readonly value: unknown
+  readonly ifRevision: number | null
+}
+
+/** Creates or replaces an object as `object.put` does, and shows it. */
+export async function putObject(
+  host: OpenDatabase,
+  { table, key, value, ifRevision }: Put,
+  { folder, actor, now, record, read }: OperationContext,
+): Promise<ShownObject> {
+  const { database, blobs, invitations } = host
+  const { writeLimits: limits, blobLimits, offloadRule: rule } = folder
+  const sending = rowRulesWith((tx, facts) => invitations.send(tx, facts, null))
+  const [stored = ''] = await upsertObjects(database, {
+    actor,
+    table,
+    now,
+    limits,
+    beginOffload: offloadWith({ contents: blobs, limits: blobLimits, rule }),
+    view: 'all',
+    objects: [value],
+    isArray: false,
+    key: key ?? undefined,
+    rulesByTable: sending,
+    before(tx, { name }, own) {
+      requireRevision(tx, name, own, ifRevision)
+      record(tx)
+    },
+  })
+  return await read((tx) => showStored(tx, table, stored))
+}
+
+/** Removes an object as `object.delete` does. */
+export async function deleteObject(
+  { database }: OpenDatabase,
+  { table, key, ifRevision = null }: { table: string; key: string; ifRevision?: number | null },
+  { actor, now, record }: OperationContext,
+): Promise<void> {
+  await removeObject(database, {
+    actor,
+    table,
+    key,
+    now,
+    view: 'all',
+    rulesByTable: ROW_RULES,
+    before(tx, { key: own }) {
+      requireRevision(tx, table, own, ifRevision)
+      record(tx)
+    },
+  })
 }
 
 /** Reads the parts that every page has. Throws `INVALID_REQUEST`. */

@@ -15,6 +15,7 @@ import { type AnyOperation, type Named, onFolder, type Operation } from './opera
 import { objectOperations } from './objects'
 import { policyOperations } from './policy'
 import { providerOperations } from './providers'
+import { realmOperations } from './realms'
 import { doctorOperations } from './doctor'
 import { sharingOperations } from './sharing'
 import { statusOperations } from './status'
@@ -36,6 +37,7 @@ const OPERATIONS = {
   ...objectOperations,
   ...liveOperations,
   ...deviceOperations,
+  ...realmOperations,
   ...sharingOperations,
   ...machineOperations,
   ...backupOperations,

@@ -1,19 +1,26 @@
 import { READ, WRITE } from '../domain/access/door'
 import { showObject } from '../domain/object/browse'
+import { requireTable } from '../domain/object/tables'
 import { upsertObjects } from '../domain/object/upsert'
-import { complementInvitation } from '../domain/rows/invitation'
-import { MEMBER_RULES } from '../domain/rows/member-rows'
+import { complementInvitation, nameOfRealm } from '../domain/rows/invitation'
+import { MEMBER_RULES, membershipOf } from '../domain/rows/member-rows'
 import type { Membership } from '../domain/store/memberships'
+import type { RealmRef } from '../domain/store/realms'
 import type { ReadTx } from '../domain/store/store'
+import { requireEmail } from '../domain/value/email'
 import { quoted, SatchelError } from '../domain/value/error'
 import { foldUserId } from '../domain/value/user-id'
-import { isAbsent } from '../domain/value/value'
-import { nameOfRealm } from '../domain/rows/invitation'
-import { described, optional, text } from './fields'
-import { onDatabase } from './operation'
+import { isAbsent, parseStored, type WireObject } from '../domain/value/value'
+import type { OpenDatabase } from '../host/host'
+import { described, flag, optional, text, texts } from './fields'
+import { deleteObject, putObject } from './objects'
+import { onDatabase, type OperationContext } from './operation'
+import { given, PERMISSIONS, requireRealm, textIn } from './realms'
 
 /** The most memberships of a page. */
 const PAGE = 200
+
+const MEMBER = { member: described(text, 'The key of a row of `members`.') }
 
 export const sharingOperations = {
   /**
@@ -49,6 +56,80 @@ export const sharingOperations = {
   ),
 
   /**
+   * Adds a user, who is a member at once, or invites the person with an address: by a mail, unless `isSilent`. Throws
+   * `INVALID_REQUEST` unless one of both is given, `UNKNOWN_REALM`, `UNKNOWN_USER`, `CONFLICT` for a person who is there
+   * already, and what `object.put` throws.
+   */
+  'member.add': onDatabase(
+    {
+      scopes: WRITE,
+      effect: 'write',
+      summary: 'Add a member to a realm, or invite a person',
+      input: {
+        realm: described(text, 'The id of a realm.'),
+        user: described(optional(text), 'The id of a user, who is a member at once.'),
+        email: described(optional(text), 'The address of a person to invite.'),
+        isSilent: described(flag, 'No mail is sent for the invitation.'),
+        name: described(optional(text), 'The name that other members see.'),
+        roles: described(optional(texts), 'The names of roles.'),
+        permissions: PERMISSIONS,
+      },
+    },
+    async (host, { realm, user, email, isSilent, name, roles, permissions }, context) => {
+      if ((user === null) === (email === null)) {
+        throw new SatchelError('INVALID_REQUEST', 'Give a user, or the address of a person')
+      }
+      const userId = user === null ? null : foldUserId(user)
+      const address = email === null ? null : requireEmail(email)
+      await context.read((tx) => {
+        const ref = requireRealm(tx, realm)
+        if (userId !== null) requireUser(tx, userId)
+        requireNotThere(tx, ref, userId, address)
+      })
+      const accepted = { $t: 'Date', v: new Date(context.now).toISOString() }
+      const person = userId === null ? { email: address, invite: !isSilent } : { userId, accepted }
+      const value = { realmId: realm, ...person, ...given({ name, roles, permissions }) }
+      const put = { table: 'members', key: null, value, ifRevision: null }
+      return await showMember(host, put, context)
+    },
+  ),
+
+  /** Changes what is given. Throws `UNKNOWN_OBJECT`, `CONFLICT` when it is changed meanwhile, and what `object.put` throws. */
+  'member.update': onDatabase(
+    {
+      scopes: WRITE,
+      effect: 'write',
+      summary: 'Change the roles or the permissions of a member',
+      input: {
+        ...MEMBER,
+        name: described(optional(text), 'The name that other members see.'),
+        roles: described(optional(texts), 'The names of roles.'),
+        permissions: PERMISSIONS,
+      },
+    },
+    async (host, { member, ...changes }, context) => {
+      const stored = await context.read((tx) => showObject(tx, 'members', member))
+      const value = { ...stored.value, ...given(changes) }
+      const put = { table: 'members', key: member, value, ifRevision: stored.revision }
+      return await showMember(host, put, context)
+    },
+  ),
+
+  /** Throws `UNKNOWN_OBJECT`. */
+  'member.remove': onDatabase(
+    {
+      scopes: WRITE,
+      effect: 'destroy',
+      summary: 'Remove a member, or withdraw an invitation',
+      input: MEMBER,
+    },
+    async (host, { member }, context) => {
+      await deleteObject(host, { table: 'members', key: member }, context)
+      return { member }
+    },
+  ),
+
+  /**
    * Sends the mail of an invitation once more, by the limits of invitations. `member` is the key of the row. Throws
    * `CONFLICT` for a person who has answered, and what `object.put` throws for a row that asks for a mail.
    */
@@ -57,7 +138,7 @@ export const sharingOperations = {
       scopes: WRITE,
       effect: 'write',
       summary: 'Send the mail of an invitation again',
-      input: { member: described(text, 'The key of a row of `members`.') },
+      input: MEMBER,
     },
     async ({ database, invitations }, { member }, { actor, now, read, record }) => {
       const { value } = await read((tx) => showObject(tx, 'members', member))
@@ -91,25 +172,71 @@ export const sharingOperations = {
   ),
 }
 
+/** Writes the row of a member, and shows it. */
+async function showMember(
+  host: OpenDatabase,
+  put: Parameters<typeof putObject>[1],
+  context: OperationContext,
+) {
+  const { key, realmId, value } = await putObject(host, put, context)
+  return await context.read((tx) =>
+    describeMember(tx, membershipOf(value, `${ROW}${key}`, requireRealm(tx, realmId))),
+  )
+}
+
+/** The beginning of the source of a membership that is a row of `members`. */
+const ROW = 'members:'
+
 function describeMember(tx: ReadTx, membership: Membership) {
-  const { source, realm, userId, email, accepted, rejected, permissions, roles } = membership
+  const { source, realm, userId, email, permissions, roles } = membership
   const realmId = tx.realms.findByRef(realm)?.id ?? ''
+  const id = source.slice(source.indexOf(':') + 1)
+  const row = source.startsWith(ROW) ? tx.objects.find(requireTable(tx, 'members'), id) : undefined
+  const value = row === undefined ? {} : parseStored(row.value)
   return {
-    id: source.slice(source.indexOf(':') + 1),
+    id,
     isOwner: source.startsWith('realms:'),
     realmId,
     realmName: nameOfRealm(tx, realmId) || null,
     userId,
     email,
-    state: accepted ? 'accepted' : rejected ? 'rejected' : 'open',
+    name: textIn(value, 'name'),
+    state: stateOf(membership, value),
     permissions,
     roles,
   }
 }
 
-/** Throws `UNKNOWN_REALM`. */
-function requireRealm(tx: ReadTx, id: string) {
-  const realm = tx.realms.find(id)
-  if (realm !== undefined) return realm.ref
-  throw new SatchelError('UNKNOWN_REALM', `There is no realm ${quoted(id)}`)
+function stateOf({ accepted, rejected }: Membership, { invite, invitedDate }: WireObject) {
+  if (accepted) return 'accepted'
+  if (rejected) return 'rejected'
+  return invite === true || !isAbsent(invitedDate) ? 'invited' : 'open'
+}
+
+/** Throws `UNKNOWN_USER`. */
+function requireUser(tx: ReadTx, id: string): void {
+  if (tx.users.find(id) !== undefined) return
+  throw new SatchelError(
+    'UNKNOWN_USER',
+    `There is no user ${quoted(id)}: invite a person who has not logged in by their address`,
+  )
+}
+
+/** Throws `CONFLICT` for a member, and for a person who is invited. An address is the id of most users who have it. */
+function requireNotThere(
+  tx: ReadTx,
+  realm: RealmRef,
+  userId: string | null,
+  email: string | null,
+): void {
+  const found = tx.memberships.ofSubjectIn(userId ?? email, email, realm)
+  const [row] = found.filter(({ source, rejected }) => source.startsWith(ROW) && !rejected)
+  if (row === undefined) return
+  const key = quoted(row.source.slice(ROW.length))
+  throw new SatchelError(
+    'CONFLICT',
+    row.accepted
+      ? `That user is a member already: change the member ${key}`
+      : `That person is invited already: send the invitation ${key} again, or remove it`,
+  )
 }

@@ -20,6 +20,12 @@ const CHANGES: readonly (readonly [name: string, input: object, upload?: string]
   ['import', {}, '{"data":{"rlm-public":{"todoItems":{"a":{}}}}}'],
   ['object.put', { table: 'todoItems', value: { id: 'b', realmId: 'rlm-public' } }],
   ['object.delete', { table: 'todoItems', key: 'b' }],
+  ['realm.add', { realm: 'rlmA', name: 'A' }],
+  ['realm.update', { realm: 'rlmA', name: 'B' }],
+  ['role.put', { realm: 'rlmA', name: 'doer' }],
+  ['role.remove', { realm: 'rlmA', name: 'doer' }],
+  ['member.add', { realm: 'rlmA', email: 'ann@example.com', isSilent: true }],
+  ['realm.remove', { realm: 'rlmA' }],
   ['table.clear', { table: 'todoItems' }],
   ['realm.clear', { realmId: 'rlm-public' }],
   ['verify', { accept: true }],
@@ -53,12 +59,14 @@ const CHANGES: readonly (readonly [name: string, input: object, upload?: string]
   ['db.undelete', {}],
 ]
 
-/** These need an import under way, a mail that waits, an invitation or a client that asks. They record as their likes above. */
+/** These need an import under way, a mail that waits, the key of a member or a client that asks. They record as their likes above. */
 const LEFT_OUT = [
   'job.cancel',
   'mail.retry',
   'mail.delete',
   'member.resend',
+  'member.update',
+  'member.remove',
   'client.replace',
   'client.revoke',
 ]

@@ -43,7 +43,12 @@ describe('member.list', () => {
           state: 'accepted',
           roles: ['doer'],
         }),
-        expect.objectContaining({ ...row, id: 'mbrC', email: 'carl@example.com', state: 'open' }),
+        expect.objectContaining({
+          ...row,
+          id: 'mbrC',
+          email: 'carl@example.com',
+          state: 'invited',
+        }),
         expect.objectContaining({ ...row, userId: ALICE, isOwner: true }),
       ]),
     )
