@@ -17,8 +17,8 @@ export interface Query {
   readonly user?: string
 }
 
-export interface Rows {
-  readonly rows: readonly Row[]
+export interface Rows<Item = Row> {
+  readonly rows: readonly Item[]
   readonly isLoading: boolean
   /** How many objects a search has looked at. */
   readonly seen: number | null
@@ -29,12 +29,21 @@ export interface Rows {
   readonly askedAt: number
 }
 
-interface Page {
-  readonly objects: readonly Row[]
-  readonly cursor: string | null
+/** Rows as they are here, and what goes on with them. */
+export interface Pages<Item> extends Rows<Item> {
+  readonly loadMore: () => void
+  readonly reload: () => void
+  /** Ends a search, and keeps what it has found. */
+  readonly cancel: () => void
 }
 
-const NONE: Rows = {
+/** The items of a page are the list with this name. */
+interface Page<Item> {
+  readonly cursor: string | null
+  readonly [list: string]: readonly Item[] | string | null
+}
+
+const NONE: Rows<never> = {
   rows: [],
   isLoading: true,
   seen: null,
@@ -44,8 +53,14 @@ const NONE: Rows = {
 }
 
 /** The objects of a table, page by page as they are needed; null: none. */
-export function useRows(query: Query | null) {
-  const [state, setState] = useState<Rows>(NONE)
+export function useRows(query: Query | null): Pages<Row> {
+  const operation = query?.user === undefined ? 'object.list' : 'object.listAs'
+  return usePages<Row>(operation, 'objects', query && { ...query, limit: PAGE })
+}
+
+/** The items of an operation that lists them as `name`, page by page as they are needed; null: none. */
+export function usePages<Item>(operation: string, name: string, query: object | null): Pages<Item> {
+  const [state, setState] = useState<Rows<Item>>(NONE)
   const [turn, setTurn] = useState(0)
   const cursor = useRef<string | null>(null)
   const abort = useRef(new AbortController())
@@ -58,13 +73,13 @@ export function useRows(query: Query | null) {
       const { signal } = abort.current
       // The rows of the page before stay until the first ones of the next are here.
       let isFresh = isFirst
-      const add = (objects: readonly Row[], more: Partial<Rows>) => {
+      const add = (items: readonly Item[], more: Partial<Rows<Item>>) => {
         const drops = isFresh
         isFresh = false
         setState((before) => ({
           ...before,
           ...more,
-          rows: drops ? objects : [...before.rows, ...objects],
+          rows: drops ? items : [...before.rows, ...items],
         }))
       }
       setState((before) => ({
@@ -75,17 +90,21 @@ export function useRows(query: Query | null) {
         ...(isFirst ? { askedAt: Date.now() } : {}),
       }))
       try {
-        const page = await call<Page>(
-          query?.user === undefined ? 'object.list' : 'object.listAs',
-          { ...query, limit: PAGE, cursor: isFirst ? null : cursor.current },
+        const page = await call<Page<Item>>(
+          operation,
+          { ...query, cursor: isFirst ? null : cursor.current },
           {
             signal,
-            onItem: (item) => add([item as Row], {}),
+            onItem: (item) => add([item as Item], {}),
             onProgress: ({ done }) => setState((before) => ({ ...before, seen: done })),
           },
         )
         cursor.current = page.cursor
-        add(page.objects, { isLoading: false, seen: null, isComplete: page.cursor === null })
+        add(page[name] as readonly Item[], {
+          isLoading: false,
+          seen: null,
+          isComplete: page.cursor === null,
+        })
       } catch (error) {
         if (signal.aborted || isAbort(error)) return
         setState((before) => ({ ...before, isLoading: false, seen: null, error }))
@@ -93,7 +112,7 @@ export function useRows(query: Query | null) {
         if (!signal.aborted) isBusy.current = false
       }
     },
-    [key],
+    [operation, name, key],
   )
 
   useEffect(() => {
@@ -108,7 +127,6 @@ export function useRows(query: Query | null) {
       if (!isBusy.current && !state.isComplete && state.error === undefined) void load(false)
     },
     reload: () => setTurn((count) => count + 1),
-    /** Ends a search, and keeps what it has found. */
     cancel: () => {
       abort.current.abort()
       abort.current = new AbortController()

@@ -1,24 +1,15 @@
 import { Failure } from '../parts/failure'
 import { Text } from '../parts/text'
 import { useOperation } from '../server/operation'
-import { MEMBER_STATES, type MemberState } from '../sharing/rows'
+import { type Member, MEMBER_STATES } from '../sharing/rows'
 import { database, hrefOf } from '../shell/route'
-
-interface Membership {
-  readonly id: string
-  readonly isOwner: boolean
-  readonly realmId: string
-  readonly realmName: string | null
-  readonly state: MemberState
-  readonly roles: readonly string[]
-}
 
 /** The realms that a user owns, is a member of, or is invited to. */
 export function Memberships({ userId }: { userId: string }) {
-  const { value, error } = useOperation<{ readonly members: readonly Membership[] }>(
-    'member.list',
-    { database: database.value, user: userId },
-  )
+  const { value, error } = useOperation<{ readonly members: readonly Member[] }>('member.list', {
+    database: database.value,
+    user: userId,
+  })
   const realms = value?.members.filter(({ isOwner, realmId }, _, all) => {
     // The row of an owner among the members says no more than the realm itself.
     return isOwner || !all.some((each) => each.isOwner && each.realmId === realmId)

@@ -20,7 +20,7 @@ export function Members({
   return (
     <ul class="rows">
       {members.map((member) => (
-        <MemberRow key={member.key} member={member} onChange={onChange} />
+        <MemberRow key={member.id} member={member} onChange={onChange} />
       ))}
       {members.length === 0 && !isLoading && <li class="soft">Nobody yet.</li>}
     </ul>
@@ -28,7 +28,7 @@ export function Members({
 }
 
 function MemberRow({ member, onChange }: { member: Member; onChange: () => void }) {
-  const { key, userId, email, name, state, roles, permissions } = member
+  const { id: key, userId, email, name, state, roles, permissions } = member
   const id = userId ?? email ?? key
   const rights = [...roles, ...describePermissions(permissions)]
   return (
@@ -62,7 +62,7 @@ function MemberActions({
   name: string
   onChange: () => void
 }) {
-  const { key, state } = member
+  const { id: key, state } = member
   const resend = async () => {
     await call('member.resend', { database: database.value, member: key })
     tellDone(`The invitation was sent to ${name} again`)
@@ -75,7 +75,7 @@ function MemberActions({
           Send again
         </button>
       )}
-      {may('object.delete') && (
+      {may('member.remove') && (
         <button
           class="plain"
           title="Remove"
@@ -84,8 +84,8 @@ function MemberActions({
             askToDestroy({
               title: state === 'accepted' ? 'Remove the member' : 'Withdraw the invitation',
               name: key,
-              operation: 'object.delete',
-              input: { database: database.value, table: 'members', key },
+              operation: 'member.remove',
+              input: { database: database.value, member: key },
               isTyped: false,
               onDone: onChange,
             })

@@ -5,7 +5,7 @@ import { call } from '../server/call'
 import { database } from '../shell/route'
 import { tellDone } from '../shell/toasts'
 
-/** Invites a person to a realm. */
+/** Invites a person to a realm, or makes a user a member. */
 export function NewMember({
   realmId,
   roles,
@@ -17,39 +17,48 @@ export function NewMember({
   onClose: () => void
   onAdded: () => void
 }) {
-  const [email, setEmail] = useState('')
+  const [who, setWho] = useState('')
+  const [isUser, setIsUser] = useState(false)
   const [name, setName] = useState('')
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [mayManage, setMayManage] = useState(roles.length === 0)
   const add = async () => {
-    await call('object.put', {
+    const id = who.trim()
+    await call('member.add', {
       database: database.value,
-      table: 'members',
-      value: {
-        realmId,
-        email: email.trim(),
-        ...(name.trim() === '' ? {} : { name: name.trim() }),
-        invite: true,
-        roles: chosen,
-        ...(mayManage ? { permissions: { manage: '*' } } : {}),
-      },
+      realm: realmId,
+      ...(isUser ? { user: id } : { email: id }),
+      ...(name.trim() === '' ? {} : { name: name.trim() }),
+      roles: chosen,
+      ...(mayManage ? { permissions: { manage: '*' } } : {}),
     })
-    tellDone(`An invitation is on its way to ${email.trim()}`)
+    tellDone(isUser ? `${id} is a member` : `An invitation is on its way to ${id}`)
     onAdded()
+  }
+  const person = {
+    autofocus: true,
+    required: true,
+    spellcheck: false,
+    value: who,
+    onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
+      setWho(currentTarget.value),
   }
   const toggle = (role: string) =>
     setChosen(chosen.includes(role) ? chosen.filter((each) => each !== role) : [...chosen, role])
   return (
-    <FormDialog title="Invite to the realm" action="Invite" onSubmit={add} onClose={onClose}>
+    <FormDialog
+      title="Add to the realm"
+      action={isUser ? 'Add' : 'Invite'}
+      onSubmit={add}
+      onClose={onClose}
+    >
       <label>
-        <span>E-mail address</span>
-        <input
-          autofocus
-          required
-          type="email"
-          value={email}
-          onInput={({ currentTarget }) => setEmail(currentTarget.value)}
-        />
+        <span>{isUser ? 'User' : 'E-mail address'}</span>
+        {isUser ? <input {...person} /> : <input type="email" {...person} />}
+      </label>
+      <label class="check">
+        <input type="checkbox" checked={isUser} onChange={() => setIsUser(!isUser)} />
+        <span>Add a user at once, without an invitation</span>
       </label>
       <label>
         <span>Name</span>

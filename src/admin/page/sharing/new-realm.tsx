@@ -13,14 +13,15 @@ export function NewRealm({
   onAdded: (realmId: string) => void
 }) {
   const [name, setName] = useState('')
+  const [owner, setOwner] = useState('')
   const add = async () => {
-    const added = await call<{ key: string }>('object.put', {
+    const added = await call<{ realm: string }>('realm.add', {
       database: database.value,
-      table: 'realms',
-      value: { name: name.trim() },
+      name: name.trim(),
+      owner: owner.trim(),
     })
     tellDone(`The realm ${name.trim()} was added`)
-    onAdded(added.key)
+    onAdded(added.realm)
   }
   return (
     <FormDialog title="Add a realm" action="Add" onSubmit={add} onClose={onClose}>
@@ -31,6 +32,15 @@ export function NewRealm({
           required
           value={name}
           onInput={({ currentTarget }) => setName(currentTarget.value)}
+        />
+      </label>
+      <label>
+        <span>Owner</span>
+        <input
+          placeholder="nobody"
+          autocomplete="off"
+          value={owner}
+          onInput={({ currentTarget }) => setOwner(currentTarget.value)}
         />
       </label>
     </FormDialog>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { useRows } from '../data/use-rows'
+import { usePages } from '../data/use-rows'
 import { Copy } from '../parts/copy'
 import { Fact, Facts } from '../parts/facts'
 import { Failure } from '../parts/failure'
@@ -10,16 +10,11 @@ import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
 import { askToDestroy } from '../shell/destroy'
 import { database, hrefOf } from '../shell/route'
+import { ChangeRealm } from './change-realm'
 import { Members } from './members'
 import { NewMember } from './new-member'
-import {
-  describePermissions,
-  readMember,
-  readRealm,
-  readRole,
-  type Role,
-  type SharingRow,
-} from './rows'
+import { RoleDialog, Roles } from './roles'
+import type { Member, Realm, Role } from './rows'
 
 /** A realm with its members, invitations and roles. */
 export function RealmPanel({
@@ -31,14 +26,17 @@ export function RealmPanel({
   onChange: () => void
   onClose: () => void
 }) {
-  const [isAdding, setIsAdding] = useState(false)
-  const input = { database: database.value, table: 'realms', key: realmId }
-  const { value: row, error } = useOperation<SharingRow>('object.show', input)
-  const ofRealm = { database: database.value, newestFirst: false, filter: filterFor(realmId) }
-  const members = useRows({ ...ofRealm, table: 'members' })
-  const roles = useRows({ ...ofRealm, table: 'roles' })
-  const realm = row === undefined ? undefined : readRealm(row)
-  const isWriting = may('object.put') && !isReadOnly.value
+  const [open, setOpen] = useState<'realm' | 'member' | 'role' | Role | null>(null)
+  const input = { database: database.value, realm: realmId }
+  const { value: realm, error, reload } = useOperation<Realm>('realm.show', input)
+  const members = usePages<Member>('member.list', 'members', input)
+  const roles = usePages<Role>('role.list', 'roles', input)
+  const isWriting = !isReadOnly.value
+  const changed = () => {
+    reload()
+    members.reload()
+    onChange()
+  }
   return (
     <Panel
       title={realm?.name || realmId}
@@ -46,7 +44,17 @@ export function RealmPanel({
       actions={
         <>
           <Copy text={realmId} label="Copy the id" />
-          {isWriting && realm !== undefined && (
+          {isWriting && realm !== undefined && may('realm.update') && (
+            <button
+              class="plain"
+              title="Change"
+              aria-label="Change the realm"
+              onClick={() => setOpen('realm')}
+            >
+              <Icon name="edit" />
+            </button>
+          )}
+          {isWriting && realm !== undefined && may('realm.remove') && (
             <button
               class="plain"
               title="Delete"
@@ -56,7 +64,7 @@ export function RealmPanel({
                   title: 'Delete the realm',
                   text: 'Its objects, members and roles are deleted with it.',
                   name: realmId,
-                  operation: 'object.delete',
+                  operation: 'realm.remove',
                   input,
                   onDone() {
                     onChange()
@@ -79,8 +87,8 @@ export function RealmPanel({
       <section class="part">
         <header>
           <h3>Members</h3>
-          {isWriting && (
-            <button class="small-button" onClick={() => setIsAdding(true)}>
+          {isWriting && may('member.add') && (
+            <button class="small-button" onClick={() => setOpen('member')}>
               <Icon name="plus" />
               Add
             </button>
@@ -88,33 +96,68 @@ export function RealmPanel({
         </header>
         <Failure error={members.error} />
         <Members
-          members={members.rows.map(readMember)}
+          members={members.rows.filter(({ isOwner }) => !isOwner)}
           isLoading={members.isLoading}
           onChange={members.reload}
         />
+        {!members.isComplete && !members.isLoading && (
+          <button class="more" onClick={members.loadMore}>
+            More
+          </button>
+        )}
       </section>
       <section class="part">
-        <h3>Roles</h3>
+        <header>
+          <h3>Roles</h3>
+          {isWriting && may('role.put') && (
+            <button class="small-button" onClick={() => setOpen('role')}>
+              <Icon name="plus" />
+              Add
+            </button>
+          )}
+        </header>
         <Failure error={roles.error} />
-        <Roles roles={roles.rows.map(readRole)} isLoading={roles.isLoading} />
+        <Roles
+          roles={roles.rows}
+          isLoading={roles.isLoading}
+          onChoose={setOpen}
+          onChange={roles.reload}
+        />
       </section>
-      {isAdding && (
+      {open === 'member' && (
         <NewMember
           realmId={realmId}
-          roles={roles.rows.map((each) => readRole(each).name)}
-          onClose={() => setIsAdding(false)}
+          roles={roles.rows.map(({ name }) => name)}
+          onClose={() => setOpen(null)}
           onAdded={() => {
-            setIsAdding(false)
+            setOpen(null)
             members.reload()
+          }}
+        />
+      )}
+      {open === 'realm' && realm !== undefined && (
+        <ChangeRealm
+          realm={realm}
+          onClose={() => setOpen(null)}
+          onChanged={() => {
+            setOpen(null)
+            changed()
+          }}
+        />
+      )}
+      {(open === 'role' || (typeof open === 'object' && open !== null)) && (
+        <RoleDialog
+          realmId={realmId}
+          role={open === 'role' ? null : open}
+          onClose={() => setOpen(null)}
+          onSaved={() => {
+            setOpen(null)
+            roles.reload()
           }}
         />
       )}
     </Panel>
   )
-}
-
-export function filterFor(realmId: string): string {
-  return new URLSearchParams({ realmId }).toString()
 }
 
 function Head({ realmId, owner }: { realmId: string; owner: string | null }) {
@@ -135,23 +178,5 @@ function Head({ realmId, owner }: { realmId: string; owner: string | null }) {
         )}
       </Fact>
     </Facts>
-  )
-}
-
-function Roles({ roles, isLoading }: { roles: readonly Role[]; isLoading: boolean }) {
-  return (
-    <ul class="rows">
-      {roles.map(({ key, name, permissions }) => (
-        <li key={key}>
-          <a href={hrefOf('data', 'roles', key)}>
-            <Text text={name} />
-          </a>
-          <span class="soft small">
-            <Text text={describePermissions(permissions).join(' · ') || 'no permissions'} />
-          </span>
-        </li>
-      ))}
-      {roles.length === 0 && !isLoading && <li class="soft">None of its own.</li>}
-    </ul>
   )
 }

@@ -1,23 +1,17 @@
-/** A row of a table of sharing as an object. */
-export interface SharingRow {
-  readonly key: string
-  readonly realmId: string
-  readonly owner: string | null
-  readonly value: Readonly<Record<string, unknown>> | null
-}
-
-/** Rows of the tables of sharing, as objects of them have it (`realms`, `members`, `roles`). */
+/** A realm, as `realm.list` has it. */
 export interface Realm {
-  readonly realmId: string
-  readonly name: string
+  readonly realm: string
+  readonly name: string | null
   readonly owner: string | null
 }
 
-/** A member of a realm, or an invitation to become one. */
+/** A member of a realm, or an invitation to become one, as `member.list` has it. */
 export interface Member {
   /** The key of the row. */
-  readonly key: string
+  readonly id: string
+  readonly isOwner: boolean
   readonly realmId: string
+  readonly realmName: string | null
   readonly userId: string | null
   readonly email: string | null
   readonly name: string | null
@@ -28,9 +22,11 @@ export interface Member {
 
 export type MemberState = 'accepted' | 'invited' | 'rejected' | 'open'
 
+/** A role, as `role.list` has it. */
 export interface Role {
-  readonly key: string
+  readonly realm: string
   readonly name: string
+  readonly displayName: string | null
   readonly permissions: Permissions
 }
 
@@ -45,50 +41,8 @@ export const MEMBER_STATES: Readonly<Record<MemberState, string>> = {
   rejected: 'bad',
 }
 
-export function readRealm({ key, owner, value }: SharingRow): Realm {
-  return { realmId: key, owner, name: textOf(value?.['name']) ?? '' }
-}
-
-export function readMember({ key, realmId, value }: SharingRow): Member {
-  const row = value ?? {}
-  const roles = row['roles']
-  return {
-    key,
-    realmId,
-    userId: textOf(row['userId']),
-    email: textOf(row['email']),
-    name: textOf(row['name']),
-    state: stateOf(row),
-    roles: Array.isArray(roles) ? roles.map(String) : [],
-    permissions: permissionsOf(row['permissions']),
-  }
-}
-
-export function readRole({ key, value }: SharingRow): Role {
-  return {
-    key,
-    name: textOf(value?.['name']) ?? key,
-    permissions: permissionsOf(value?.['permissions']),
-  }
-}
-
-function stateOf(row: Readonly<Record<string, unknown>>): MemberState {
-  if (isSet(row['rejected'])) return 'rejected'
-  if (isSet(row['accepted'])) return 'accepted'
-  return isSet(row['invitedDate']) || row['invite'] === true ? 'invited' : 'open'
-}
-
-function isSet(value: unknown): boolean {
-  const isUndefined = typeof value === 'object' && value !== null && '$t' in value
-  return value !== undefined && value !== null && !(isUndefined && value.$t === 'undefined')
-}
-
 function permissionsOf(value: unknown): Permissions {
   return typeof value === 'object' && value !== null ? (value as Permissions) : {}
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
 }
 
 /** Permissions in short sentences: `update done of todoItems`. */

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { useRows } from '../data/use-rows'
+import { PAGE, usePages } from '../data/use-rows'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
@@ -11,21 +11,26 @@ import { useShortcut } from '../shell/keys'
 import { database, goTo, place } from '../shell/route'
 import { NewRealm } from './new-realm'
 import { RealmPanel } from './realm-panel'
-import { type Realm, readRealm } from './rows'
+import type { Realm } from './rows'
 
 /** The realms of the database, and one of them with its members and roles: `#/shop/sharing/rlm1`. */
 export function Sharing() {
   const [search, setSearch] = useState('')
   const [isAdding, setIsAdding] = useState(false)
-  const { rows, isLoading, isComplete, error, loadMore, reload } = useRows({
+  const {
+    rows: realms,
+    isLoading,
+    isComplete,
+    error,
+    loadMore,
+    reload,
+  } = usePages<Realm>('realm.list', 'realms', {
     database: database.value,
-    table: 'realms',
-    newestFirst: true,
+    limit: PAGE,
     ...(search.trim() === '' ? {} : { search: search.trim() }),
   })
-  const realms = rows.map(readRealm)
   const [chosen] = place.value.rest
-  const mayAdd = may('object.put') && !isReadOnly.value
+  const mayAdd = may('realm.add') && !isReadOnly.value
   useShortcut('n', 'Add a realm', () => setIsAdding(true), mayAdd)
   return (
     <div class={`split ${chosen === undefined ? '' : 'with-panel'}`}>
@@ -67,7 +72,7 @@ export function Sharing() {
               </thead>
               <tbody>
                 {realms.map((realm) => (
-                  <RealmRow key={realm.realmId} realm={realm} isChosen={realm.realmId === chosen} />
+                  <RealmRow key={realm.realm} realm={realm} isChosen={realm.realm === chosen} />
                 ))}
               </tbody>
             </table>
@@ -102,7 +107,7 @@ export function Sharing() {
 }
 
 function RealmRow({ realm, isChosen }: { realm: Realm; isChosen: boolean }) {
-  const { realmId, name, owner } = realm
+  const { realm: realmId, name, owner } = realm
   return (
     <tr class={isChosen ? 'chosen' : ''} onClick={() => goTo('sharing', realmId)}>
       <th scope="row">
@@ -110,7 +115,7 @@ function RealmRow({ realm, isChosen }: { realm: Realm; isChosen: boolean }) {
           <span class="clip">
             <Text text={name || realmId} />
           </span>
-          {name !== '' && (
+          {name && (
             <span class="clip soft small mono">
               <Text text={realmId} />
             </span>
