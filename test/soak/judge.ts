@@ -3,7 +3,7 @@ import { type Point, slopeOf } from '../bench/statistics'
 /** The figures of a day, at midnight, when nobody works. */
 export interface Day {
   readonly day: number
-  /** Of the process of the server after a collection of garbage, bytes. */
+  /** Of the process of the server without garbage and compiled code, bytes. */
   readonly memory: number
   readonly heap: number
   readonly descriptors: number

@@ -32,13 +32,13 @@ function tell(reply: Reply): void {
   process.send?.(reply)
 }
 
-process.on('message', (order: Order) => {
+async function obey(order: Order): Promise<void> {
   if (order.do === 'advance') time.advance(order.ms)
   if (order.do === 'stop') {
-    void server.stop().then(() => process.disconnect())
-    return
+    await server.stop()
+    return process.disconnect()
   }
-  if (order.do === 'measure') Bun.gc(true)
+  if (order.do === 'measure') await letGo()
   tell({
     memory: process.memoryUsage().rss,
     heap: heapStats().heapSize,
@@ -46,7 +46,20 @@ process.on('message', (order: Order) => {
     errors,
   })
   errors = []
-})
+}
+
+/**
+ * Frees garbage and compiled code. For weeks the engine goes on to compile functions that seldom run: up to 25 MiB, three
+ * times the objects of the server. This cache is as large as the program at most, and would hide a leak.
+ */
+async function letGo(): Promise<void> {
+  Bun.shrink()
+  // Code is in use until this turn has ended.
+  await Bun.sleep(0)
+  Bun.gc(true)
+}
+
+process.on('message', (order: Order) => void obey(order))
 // The parent may have been killed.
 process.on('disconnect', () => process.exit())
 tell({ client: server.client })

@@ -28,7 +28,7 @@ export interface MovedServer extends AsyncDisposable {
   readonly client: ClientCredentials
   /** Moves its clock. */
   advance(ms: number): Promise<void>
-  /** Its state after a collection of garbage. */
+  /** Its state without garbage and compiled code. */
   measure(): Promise<State>
   /** The number of its open files and sockets; NaN where the system does not tell. */
   descriptors(): number
