@@ -25,7 +25,7 @@ import { type AccountFigures, createLedger } from './limits/ledger'
 import { RATE_LIMITS } from './limits/rate-limits'
 
 /** The lowest average rate at which a client may send a blob, bytes per second. */
-const LEAST_RATE = 1024
+const MIN_BYTES_PER_SECOND = 1024
 
 /** The HTTP application of this server. */
 export interface ServedApplication extends Application {
@@ -104,7 +104,7 @@ export function createApplication(
     blobs: {
       limits: folder.blobLimits,
       offload: folder.offloadRule,
-      timeout: { silence: config.maxSilence * 1000, rate: LEAST_RATE },
+      timeout: { silence: config.maxSilence * 1000, rate: MIN_BYTES_PER_SECOND },
     },
     origins: { own, isDevelopment: () => mode.isDevelopment() },
     printedMails: () => printer.last(),

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { nextDescriptor } from './disk'
 
 /** Descriptors that new connections leave to files, outgoing calls and commands. */
-const RESERVE = 32
+const RESERVED_DESCRIPTORS = 32
 /** How often to look, ms: accepting fails in a busy loop until the socket that listens is closed. */
 const LOOK_EVERY_MS = 100
 
@@ -18,7 +18,10 @@ export function watchDescriptors(
   { exhausted, available }: DescriptorHooks,
   limit = descriptorLimit(),
 ): Disposable {
-  const reserve = limit === undefined ? RESERVE : Math.min(RESERVE, Math.floor(limit / 8))
+  const reserve =
+    limit === undefined
+      ? RESERVED_DESCRIPTORS
+      : Math.min(RESERVED_DESCRIPTORS, Math.floor(limit / 8))
   let isExhausted = false
 
   function look(): void {

@@ -8,7 +8,7 @@ import type { SocketOwner } from './sync/socket'
 import { flagName } from './config/settings'
 import { type CertificateStatus, statusOfCertificate } from './net/certificate'
 import { because } from './net/system-error'
-import { MOST_SEGMENTS, pathStart, UNCHECKED } from './http/address'
+import { MAX_SEGMENTS, pathStart, UNCHECKED } from './http/address'
 
 /** A server that listens on its address. */
 export interface Listener {
@@ -57,7 +57,7 @@ const LONGEST_FRAME = FIXED_LIMITS.frameMebibytes.most * 1024 * 1024
 /** How Bun says so. No client can close with this code. */
 const TOO_LARGE = { code: 1006, reason: 'Received too big message' }
 /** How many bytes may wait for a slow reader; a message has about one million characters. */
-const MOST_WAITING = 8 * 1024 * 1024
+const MAX_WAITING_BYTES = 8 * 1024 * 1024
 
 /**
  * Listens as `config` says. Throws `CONFLICT` for a port in use, `NOT_AUTHORIZED` for one this user
@@ -247,8 +247,8 @@ function handlersOf(application: Application, isStarting = false) {
   const rest = (request: Request, server: HttpServer) =>
     application.fetch(request, server, isStarting ? uncheckedUnlessRoot(request.url) : undefined)
   const paths = isStarting
-    ? pathsWithoutEmpty(MOST_AT_START)
-    : [...pathsWithoutEmpty(MOST_SEGMENTS), ...pathsWithEmpty()]
+    ? pathsWithoutEmpty(MAX_SEGMENTS_AT_START)
+    : [...pathsWithoutEmpty(MAX_SEGMENTS), ...pathsWithEmpty()]
   return {
     routes: Object.fromEntries(paths.map((path) => [path, handle])),
     fetch: rest,
@@ -256,7 +256,7 @@ function handlersOf(application: Application, isStarting = false) {
 }
 
 /** The longest path that is answered before the server has started. */
-const MOST_AT_START = 5
+const MAX_SEGMENTS_AT_START = 5
 
 /** The root has no segments that could be checked. */
 function uncheckedUnlessRoot(url: string) {
@@ -265,12 +265,12 @@ function uncheckedUnlessRoot(url: string) {
 }
 
 /** Repeated slashes collapse in paths up to this length; longer ones are refused, as they cannot be checked. */
-const MOST_WITH_EMPTY = 7
+const MAX_SEGMENTS_WITH_EMPTY = 7
 
 /** The paths of up to this many segments of which at least one is empty, except the root. */
 function pathsWithEmpty(): string[] {
   let paths = ['']
-  return Array.from({ length: MOST_WITH_EMPTY }, (_, at) => {
+  return Array.from({ length: MAX_SEGMENTS_WITH_EMPTY }, (_, at) => {
     paths = paths.flatMap((path) => [`${path}/:e${at}`, `${path}/`])
     return paths
   })
@@ -325,7 +325,7 @@ const WEBSOCKET: Bun.WebSocketHandler<SocketOwner> = {
     socket.data.closed(code === TOO_LARGE.code && reason === TOO_LARGE.reason),
   idleTimeout: SOCKET_IDLE_SECONDS,
   maxPayloadLength: LONGEST_FRAME,
-  backpressureLimit: MOST_WAITING,
+  backpressureLimit: MAX_WAITING_BYTES,
   perMessageDeflate: false,
 }
 

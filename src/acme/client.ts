@@ -63,7 +63,7 @@ export async function openAccount(options: AcmeOptions): Promise<AcmeAccount> {
     url: string,
     pending: readonly string[],
   ): Promise<T> {
-    for (let attempt = 0; attempt < MOST_POLLS; attempt += 1) {
+    for (let attempt = 0; attempt < MAX_POLLS; attempt += 1) {
       const { body, retryAfter } = await post(url, null, kid)
       if (!pending.includes((body as T).status)) return body as T
       await pause(Math.min(retryAfter ?? POLL_EVERY_MS, LONGEST_POLL_MS), undefined, { signal })
@@ -112,10 +112,10 @@ export async function openAccount(options: AcmeOptions): Promise<AcmeAccount> {
 
 const POLL_EVERY_MS = 1_000
 const LONGEST_POLL_MS = 30_000
-const MOST_POLLS = 60
+const MAX_POLLS = 60
 const REQUEST_ENDS_AFTER_MS = 30_000
 /** Nonces are spent by others' requests, and expire: a request is repeated with the nonce of its refusal. */
-const MOST_REPETITIONS = 5
+const MAX_REPETITIONS = 5
 const LONGEST_ANSWER_BYTES = 1024 * 1024
 
 interface Directory {
@@ -180,7 +180,7 @@ async function connect({ directory: address, accountKey, signal }: AcmeOptions) 
         return await read(response)
       } catch (error) {
         const isStale = error instanceof AcmeError && error.type === 'badNonce'
-        if (!isStale || attempt >= MOST_REPETITIONS) throw error
+        if (!isStale || attempt >= MAX_REPETITIONS) throw error
       }
     }
   }

@@ -35,8 +35,8 @@ const LONGEST_PAUSE_MS = DAY
 /** How often the authority is asked for the time of the renewal, unless it says so itself. */
 const ASK_EVERY_MS = 6 * HOUR
 /** The part of its life after which a certificate is renewed, at the latest and with the jitter before it. */
-const RENEW_AFTER = 2 / 3
-const JITTER = 1 / 30
+const RENEW_AFTER_SHARE_OF_LIFE = 2 / 3
+const JITTER_SHARE_OF_LIFE = 1 / 30
 
 /**
  * Renews after two thirds of the life of a certificate, or when the authority says so. The old certificate stays
@@ -157,7 +157,7 @@ function readCertificate(chain: string, names: readonly string[], key: KeyObject
 function usualTime(certificate: X509Certificate, random: () => number): number {
   const start = certificate.validFromDate.getTime()
   const life = certificate.validToDate.getTime() - start
-  return Math.floor(start + life * (RENEW_AFTER - JITTER * random()))
+  return Math.floor(start + life * (RENEW_AFTER_SHARE_OF_LIFE - JITTER_SHARE_OF_LIFE * random()))
 }
 
 /** A time that was chosen before stays while it is between the two. */

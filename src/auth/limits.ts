@@ -27,7 +27,7 @@ export function longestReach({ maxExpiresIn, maxNotBefore }: TokenLimits): numbe
 }
 
 /** How many old rows of a kind one request forgets: more than it adds. */
-export const MOST_PRUNED = 1_000
+export const MAX_PRUNED_ROWS = 1_000
 
 /** Limits against guessing codes and flooding mailboxes (promise 21). Always in force. */
 export interface OtpLimits {

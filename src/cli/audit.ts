@@ -23,8 +23,8 @@ export function addAuditCommand(program: Command, cli: Cli): void {
 }
 
 /** How many lines are printed at once, and about how many are read ahead: a year of them may not fit into memory. */
-const PRINTED = 1_000
-const READ_AHEAD = 20_000
+const PRINTED_LINES = 1_000
+const LINES_READ_AHEAD = 20_000
 
 /** A line, with null for one of the server itself. */
 type Line = OutputOf<'audit.list'>['lines'][number] & { readonly database: string | null }
@@ -37,7 +37,7 @@ async function* linesByTime(
 ): AsyncGenerator<Line> {
   const names = db === undefined ? (await session.run('db.list', {})).map(({ name }) => name) : [db]
   const databases = db === undefined ? [null, ...names] : names
-  const limit = Math.ceil(READ_AHEAD / databases.length)
+  const limit = Math.ceil(LINES_READ_AHEAD / databases.length)
   const sources: Source[] = []
   for (const [order, database] of databases.entries()) {
     const lines = linesOf(session, database, since, limit)
@@ -63,8 +63,8 @@ async function advance(sources: Source[], source: Source): Promise<void> {
   const first = next.value
   const isLater = ({ order, first: other }: Source) =>
     other !== undefined && (other.at - first.at || order - source.order) > 0
-  const place = sources.findIndex(isLater)
-  sources.splice(place < 0 ? sources.length : place, 0, { ...source, first })
+  const index = sources.findIndex(isLater)
+  sources.splice(index < 0 ? sources.length : index, 0, { ...source, first })
 }
 
 /** The lines of a database, or of the server. */
@@ -74,7 +74,7 @@ async function* linesOf(
   since: number | undefined,
   limit: number,
 ): AsyncGenerator<Line> {
-  let next: Place | null = { since: since ?? null, after: 0 }
+  let next: Cursor | null = { since: since ?? null, after: 0 }
   while (next !== null) {
     const page: OutputOf<'audit.list'> = await session.run('audit.list', {
       database,
@@ -86,7 +86,7 @@ async function* linesOf(
   }
 }
 
-interface Place {
+interface Cursor {
   readonly since: number | null
   readonly after: number
 }
@@ -97,7 +97,7 @@ async function* pagesOf(lines: AsyncIterable<Line>): AsyncGenerator<readonly Lin
   let isFirst = true
   for await (const line of lines) {
     page.push(line)
-    if (page.length < PRINTED) continue
+    if (page.length < PRINTED_LINES) continue
     yield page
     page = []
     isFirst = false

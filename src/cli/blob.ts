@@ -179,9 +179,9 @@ function describeQuota({ usage, limits, own }: OutputOf<'blob.quota'>): string {
 }
 
 /** How many ids are shown of the blobs that have the same bytes. */
-const NAMED = 3
+const SHOWN_IDS = 3
 
 function namesOf(ids: readonly string[]): string {
-  const more = ids.length > NAMED ? `, … (${ids.length})` : ''
-  return `${ids.slice(0, NAMED).join(', ')}${more}`
+  const more = ids.length > SHOWN_IDS ? `, … (${ids.length})` : ''
+  return `${ids.slice(0, SHOWN_IDS).join(', ')}${more}`
 }

@@ -4,7 +4,7 @@ import { carryOut, type Cli, example, tell, whole, withDatabase } from './comman
 import { counted, isoTime, print } from './output'
 import { oneLine, table } from './table'
 
-const MOST = 200
+const SHOWN_OBJECTS = 200
 
 /** `satchel object list|show|seers|delete`. */
 export function addObjectCommands(program: Command, cli: Cli): void {
@@ -17,7 +17,12 @@ export function addObjectCommands(program: Command, cli: Cli): void {
     .option('--search <text>', 'only objects with this text in their key or their JSON')
     .option('--prefix <text>', 'only keys that begin with this, in the order of keys')
     .option('--newest', 'the objects that were created last come first')
-    .option('--limit <number>', `the maximum number of objects, up to ${MOST}`, whole(1), 50)
+    .option(
+      '--limit <number>',
+      `the maximum number of objects, up to ${SHOWN_OBJECTS}`,
+      whole(1),
+      50,
+    )
     .option('--after <cursor>', 'continue after the previous list')
     .addHelpText(
       'after',

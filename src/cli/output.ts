@@ -110,7 +110,7 @@ type Unit = 'bytes' | 'objects' | 'parts' | 'blobs' | 'rows'
 const REDRAW_MS = 100
 /** Rates and the time left vary too much before. */
 const STEADY_MS = 1000
-const WIDTH = 20
+const BAR_WIDTH = 20
 const CLEAR_LINE = '\r\u001b[2K'
 
 /** A progress line on standard error; nothing with `--json` or when standard error is not a terminal. */
@@ -142,8 +142,8 @@ export function showProgress(
 function describe(done: number, total: number | null, unit: Unit): string {
   if (total === null) return amount(done, unit)
   const share = total === 0 ? 1 : Math.min(1, done / total)
-  const full = Math.round(share * WIDTH)
-  const bar = styled('cyan', '█'.repeat(full)) + '░'.repeat(WIDTH - full)
+  const full = Math.round(share * BAR_WIDTH)
+  const bar = styled('cyan', '█'.repeat(full)) + '░'.repeat(BAR_WIDTH - full)
   return `${bar} ${Math.floor(share * 100)} %`
 }
 

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import process from 'node:process'
 import { version } from '../../package.json'
-import { type Config, readConfig, requireOnePlace } from '../config/config'
+import { type Config, readConfig, requireOneStorage } from '../config/config'
 import { flagName, SETTINGS } from '../config/settings'
 import { listServer } from '../host/running'
 import { batchLines, openOutlet } from '../log/line-sink'
@@ -61,7 +61,7 @@ export async function runServer(
 ): Promise<void> {
   const sources = { file, flags }
   const config = readConfig(sources)
-  requireOnePlace(config, sources)
+  requireOneStorage(config, sources)
   const format = !json && terminal.isErrorTerminal ? 'text' : 'json'
   // Only where it matters: telling a terminal from a pipe takes long.
   const isColored = format === 'text' && terminal.hasErrorColors

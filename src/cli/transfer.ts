@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path'
 import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import type { ExportFormat } from '../domain/transfer/export'
-import { describePlace, FOLLOWING } from '../domain/transfer/import-place'
+import { describeProgress, FOLLOWING } from '../domain/transfer/import-progress'
 import type { Session } from '../control/session'
 import { carryOut, type Cli, example, inSession, Interruption, withDatabase } from './command'
 import { openInput, writeWhole } from './files'
@@ -90,7 +90,7 @@ async function listImports(session: Session, database: string): Promise<readonly
 /** Says which imports were begun by an earlier command: they end before this one begins. */
 function announce({ terminal }: Cli, imports: readonly ListedJob[]): void {
   for (const { place } of imports) {
-    const text = place === null ? 'an earlier import' : describePlace(place)
+    const text = place === null ? 'an earlier import' : describeProgress(place)
     note(terminal, `Continues ${oneLine(text)}, which comes first`)
   }
 }
@@ -128,7 +128,7 @@ async function interruptible<T>(
     throw new Interruption(state === undefined ? 'Nothing was imported' : ENDED[state])
   }
   const { id, place } = begun
-  const subject = place === null ? 'The import' : sentence(oneLine(describePlace(place)))
+  const subject = place === null ? 'The import' : sentence(oneLine(describeProgress(place)))
   throw new Interruption(
     `${subject} (${shareOf(begun)}) goes on while a server runs: satchel job list shows it, satchel job cancel ${id} ends it`,
   )
@@ -261,15 +261,15 @@ export function formatOf(file = ''): ExportFormat {
 }
 
 /** How many damaged objects are named. */
-const NAMED = 20
+const SHOWN_NAMES = 20
 
 /** Throws `DAMAGED`, after an export that left damaged objects out. */
 function requireUndamaged({ damaged }: OutputOf<'export'>): void {
   if (damaged.length === 0) return
   const names = damaged
-    .slice(0, NAMED)
+    .slice(0, SHOWN_NAMES)
     .map(({ table, key }) => `\n  ${quoted(key)} of ${quoted(table)}`)
-  const more = damaged.length > NAMED ? `\n  and ${damaged.length - NAMED} more` : ''
+  const more = damaged.length > SHOWN_NAMES ? `\n  and ${damaged.length - SHOWN_NAMES} more` : ''
   throw new SatchelError(
     'DAMAGED',
     `${counted(damaged.length, 'object')} ${damaged.length === 1 ? 'is' : 'are'} damaged and left out (satchel verify lists all damage):${names.join('')}${more}`,

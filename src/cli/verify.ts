@@ -35,10 +35,12 @@ export function addVerifyCommand(program: Command, cli: Cli): void {
 }
 
 /** How many problems are printed without `--json`. */
-const PRINTED = 100
+const PRINTED_FAULTS = 100
 
 function describe({ checked, found, faults }: OutputOf<'verify'>, width?: number): string {
-  const rows = faults.slice(0, PRINTED).map(({ problem, table, key }) => [problem, table, key])
+  const rows = faults
+    .slice(0, PRINTED_FAULTS)
+    .map(({ problem, table, key }) => [problem, table, key])
   return [
     `Checked ${counted(checked, 'row')}`,
     ...(rows.length === 0 ? [] : [table(['problem', 'table', 'key'], rows, width)]),

@@ -192,17 +192,17 @@ function requireMailSettings(
 }
 
 /**
- * For a server, which keeps its data in one place: throws `UsageError` when the sources of its settings name a
+ * For a server, which keeps its data on a disk or in memory: throws `UsageError` when the sources of its settings name a
  * folder beside `memory`.
  */
-export function requireOnePlace({ memory }: Config, sources: Sources): void {
+export function requireOneStorage({ memory }: Config, sources: Sources): void {
   if (!memory) return
-  const places: readonly Given[] = [
+  const folders: readonly Given[] = [
     ['--data', sources.flags?.['data']],
     ['SATCHEL_DATA', (sources.environment ?? process.env)['SATCHEL_DATA'] || undefined],
     [`data in ${sources.file}`, readSettingsFile(sources.file)['data']],
   ]
-  const [name] = firstGiven(...places) ?? []
+  const [name] = firstGiven(...folders) ?? []
   if (name === undefined) return
   throw new UsageError(
     `${name} and --memory cannot be combined: data in memory is in no folder and is lost at exit. Leave one of them out`,

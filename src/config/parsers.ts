@@ -99,11 +99,11 @@ export function domain(text: string): string {
 /** Domain names, separated by commas. */
 export function domains(text: string): readonly string[] {
   const names = text.split(',').map((name) => domain(name.trim()))
-  return names.length <= MOST_NAMES ? [...new Set(names)] : expect('at most 100 domain names')
+  return names.length <= MAX_NAMES ? [...new Set(names)] : expect('at most 100 domain names')
 }
 
 /** As many as Let's Encrypt puts into a certificate. */
-const MOST_NAMES = 100
+const MAX_NAMES = 100
 
 /** A mail address. */
 export function email(text: string): string {

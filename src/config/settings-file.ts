@@ -10,9 +10,9 @@ export function parseSettings(text: string): {
   const [mistake] = mistakes
   if (mistake === undefined) return { parsed }
   const before = text.slice(0, mistake.offset).split('\n')
-  const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
+  const position = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
   const reason = MISTAKES[printParseErrorCode(mistake.error)] ?? 'there is a mistake'
-  return { parsed, mistake: `${reason} at ${place}` }
+  return { parsed, mistake: `${reason} at ${position}` }
 }
 
 /** Mistakes in JSON as jsonc-parser names them. */

@@ -58,8 +58,8 @@ export interface AdminStreams {
 }
 
 /** How many answers may follow what happens, of all sessions, and of those of one client. */
-const MOST_FOLLOWERS = 20
-const MOST_FOLLOWERS_OF_CLIENT = 5
+const MAX_FOLLOWERS = 20
+const MAX_FOLLOWERS_OF_CLIENT = 5
 
 export function createAdminTable(folder: DataFolder): AdminTable {
   const served = { ...folder, hosts: folder.hostsAt('page') }
@@ -88,8 +88,8 @@ export function createAdminTable(folder: DataFolder): AdminTable {
   function enter({ actor }: Caller): () => void {
     const client = actor.credential?.facts.clientId ?? null
     const own = followers.filter((other) => other === client).length
-    const isBeyond = client !== null && own >= MOST_FOLLOWERS_OF_CLIENT
-    if (isBeyond || followers.length >= MOST_FOLLOWERS) throw tooManyFollowers()
+    const isBeyond = client !== null && own >= MAX_FOLLOWERS_OF_CLIENT
+    if (isBeyond || followers.length >= MAX_FOLLOWERS) throw tooManyFollowers()
     followers.push(client)
     return () => void followers.splice(followers.indexOf(client), 1)
   }

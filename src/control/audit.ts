@@ -10,7 +10,7 @@ const SINCE_MS = 30 * DAY
 export const auditOperations = {
   /**
    * Lines about operations, the oldest first: those of a database, or of the server itself. `since` in ms; `after` is
-   * the place of the last line that the caller knows. `next` is the place to go on from, null at the end. An answer has
+   * the cursor of the last line that the caller knows. `next` is the cursor to go on from, null at the end. An answer has
    * at most `limit` lines, and never more than 1,000.
    */
   'audit.list': onFolder(
@@ -27,7 +27,7 @@ export const auditOperations = {
     },
     async ({ hosts, audit, clock }, { database, since, after, limit }) => {
       const most = Math.min(PAGE, Math.max(1, limit ?? PAGE))
-      const place = { at: since ?? clock.now() - SINCE_MS, seq: after ?? 0 }
+      const cursor = { at: since ?? clock.now() - SINCE_MS, seq: after ?? 0 }
       const lines = await listFrom(database)
       const last = lines.length === most ? lines.at(-1) : undefined
       return {
@@ -48,9 +48,9 @@ export const auditOperations = {
       }
 
       async function listFrom(name: string | null) {
-        if (name === null) return audit.list(place, most)
+        if (name === null) return audit.list(cursor, most)
         using held = await hosts.hold(name)
-        return await held.host.database.read((tx) => tx.audit.list(place, most))
+        return await held.host.database.read((tx) => tx.audit.list(cursor, most))
       }
     },
   ),

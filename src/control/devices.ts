@@ -1,7 +1,7 @@
 import { READ } from '../domain/access/door'
 import type { ReadTx } from '../domain/store/store'
 import type { SyncClient } from '../domain/store/sync'
-import { placeRevision } from '../domain/sync/revision'
+import { numberOfRevision } from '../domain/sync/revision'
 import { SatchelError } from '../domain/value/error'
 import { foldUserId } from '../domain/value/user-id'
 import type { OpenDatabase } from '../host/host'
@@ -79,7 +79,7 @@ function describe(tx: ReadTx, client: SyncClient, session: LiveSession | undefin
   const { identity: device, subject: userId, seen, tables } = client
   const state = session?.describe()
   const current = tx.revision()
-  const revision = placeRevision(tx.runs.list(), current, state?.revision) ?? null
+  const revision = numberOfRevision(tx.runs.list(), current, state?.revision) ?? null
   const isLate = state !== undefined && state.notifiedAt !== 0
   return {
     device,

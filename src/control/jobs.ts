@@ -1,6 +1,6 @@
 import { IMPORT, READ } from '../domain/access/door'
 import { cancelImport } from '../domain/transfer/import-job'
-import { placeOfImport } from '../domain/transfer/import-place'
+import { progressOfImport } from '../domain/transfer/import-progress'
 import { text } from './fields'
 import { onDatabase } from './operation'
 
@@ -17,7 +17,7 @@ export const jobOperations = {
         .toSorted((one, other) => one.created - other.created)
         .map((job) => {
           const { id, kind, done, total, created, failure } = job
-          return { id, kind, done, total, created, failure, place: placeOfImport(job) }
+          return { id, kind, done, total, created, failure, place: progressOfImport(job) }
         })
     },
   ),

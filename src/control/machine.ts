@@ -6,7 +6,7 @@ import { onFolder } from './operation'
 import { followed } from './queue'
 
 /** So many lines of the log are told in a second: more are not read by a person. */
-const LINES_A_SECOND = 200
+const LINES_PER_SECOND = 200
 const SECOND_MS = 1_000
 
 export const machineOperations = {
@@ -57,12 +57,12 @@ function paced(take: (item: unknown) => void): (line: string) => void {
   return (line) => {
     const now = performance.now()
     if (now - began >= SECOND_MS) {
-      const missed = count - LINES_A_SECOND
+      const missed = count - LINES_PER_SECOND
       if (missed > 0) take({ kind: 'missed', count: missed })
       began = now
       count = 0
     }
     count += 1
-    if (count <= LINES_A_SECOND) take(JSON.parse(line))
+    if (count <= LINES_PER_SECOND) take(JSON.parse(line))
   }
 }

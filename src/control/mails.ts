@@ -7,7 +7,7 @@ import { described, text } from './fields'
 import { onDatabase, type OperationContext } from './operation'
 
 /** So many mails that wait are listed. */
-const MOST_WAITING = 100
+const MAX_WAITING_LETTERS = 100
 
 const MAIL = { id: described(text, 'The id of a mail, from the list.') }
 
@@ -38,7 +38,7 @@ export const mailsOperations = {
     { scopes: MANAGE, effect: 'read', summary: 'List the last mails', input: {} },
     async ({ mailer, mailbox }, _input, context) => {
       const isShown = showsContents(context)
-      const waiting = await mailer.waiting(MOST_WAITING)
+      const waiting = await mailer.waiting(MAX_WAITING_LETTERS)
       const kept = mailbox.mails.map((mail) => describeKept(mail, isShown))
       const mails = [...kept, ...waiting.map((mail) => describeWaiting(mail, isShown))]
       return { mails: mails.toSorted((one, other) => other.at - one.at), isShown }
@@ -52,7 +52,7 @@ export const mailsOperations = {
       const isShown = showsContents(context)
       const kept = mailbox.mails.find((mail) => mail.id === id)
       if (kept === undefined) {
-        const waiting = (await mailer.waiting(MOST_WAITING)).find((mail) => mail.id === id)
+        const waiting = (await mailer.waiting(MAX_WAITING_LETTERS)).find((mail) => mail.id === id)
         if (waiting === undefined) throw unknownMail()
         return { ...describeWaiting(waiting, isShown), ...NO_CONTENTS }
       }

@@ -27,7 +27,7 @@ import { described, flag, json, optional, text, type Values, whole } from './fie
 import { onDatabase, type OperationContext, type Streams } from './operation'
 
 /** Tables are counted up to this: counting so many objects takes a few milliseconds. */
-const MOST_COUNTED = 100_000
+const MAX_COUNTED_OBJECTS = 100_000
 
 /** As the user, without a token of theirs. */
 const IMPERSONATE: readonly Scope[] = [...READ, 'IMPERSONATE']
@@ -66,9 +66,9 @@ export const objectOperations = {
       const counted = []
       for (const { number: _, indexes, ...table } of tables) {
         const count = await read((tx) => countOf(tx, table.name))
-        const objects = Math.min(count, MOST_COUNTED)
+        const objects = Math.min(count, MAX_COUNTED_OBJECTS)
         const names = indexes.map(({ name, multi, state }) => ({ name, multi, state }))
-        counted.push({ ...table, objects, hasMore: count > MOST_COUNTED, indexes: names })
+        counted.push({ ...table, objects, hasMore: count > MAX_COUNTED_OBJECTS, indexes: names })
         await nextTurn()
       }
       return counted
@@ -282,7 +282,7 @@ export async function listPage(
 
 function countOf(tx: ReadTx, name: string): number {
   const table = tx.tables.find(name)
-  return table === undefined ? 0 : tx.objects.count(table, MOST_COUNTED + 1)
+  return table === undefined ? 0 : tx.objects.count(table, MAX_COUNTED_OBJECTS + 1)
 }
 
 /** Throws `CONFLICT` when the object is not the one that a caller has seen. */

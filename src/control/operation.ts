@@ -199,7 +199,7 @@ const DATABASE = { database: text }
 type Database = typeof DATABASE
 
 /** The largest upload that is read as a whole, in bytes. */
-const MOST_TEXT = 64 * 1024 * 1024
+const MAX_TEXT_BYTES = 64 * 1024 * 1024
 
 /** The upload as text, empty when there is none. Throws `PAYLOAD_TOO_LARGE`. */
 export async function readUpload({ upload }: Streams): Promise<string> {
@@ -207,7 +207,7 @@ export async function readUpload({ upload }: Streams): Promise<string> {
   let bytes = 0
   for await (const piece of upload ?? []) {
     bytes += piece.length
-    if (bytes > MOST_TEXT) {
+    if (bytes > MAX_TEXT_BYTES) {
       throw new SatchelError('PAYLOAD_TOO_LARGE', 'The file is larger than 64 MiB')
     }
     pieces.push(piece)

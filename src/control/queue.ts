@@ -1,9 +1,9 @@
 import type { Streams } from './operation'
 
 /** So many items wait for a slow reader; more are dropped, and counted. */
-const MOST_WAITING = 1_000
+const MAX_WAITING_ITEMS = 1_000
 /** So many are emitted at the same time. */
-const MOST_TOGETHER = 100
+const ITEMS_PER_BATCH = 100
 
 /**
  * Emits the items that `follow` gives to `take` until the caller leaves or `follow` calls `end`. `take` returns at
@@ -21,7 +21,7 @@ export async function followed(
   let wake: () => void = () => undefined
 
   function take(item: unknown): void {
-    if (waiting.length < MOST_WAITING) waiting.push(item)
+    if (waiting.length < MAX_WAITING_ITEMS) waiting.push(item)
     else missed += 1
     wake()
   }
@@ -36,7 +36,7 @@ export async function followed(
   stack.defer(() => signal?.removeEventListener('abort', end))
   stack.use(follow(take, end))
   while (!isOver) {
-    const items = waiting.splice(0, MOST_TOGETHER)
+    const items = waiting.splice(0, ITEMS_PER_BATCH)
     if (items.length > 0) await Promise.all(items.map((item) => emit(item)))
     else if (missed > 0) {
       waiting.push({ kind: 'missed', count: missed })

@@ -44,11 +44,11 @@ const wait: Field<number> = {
   parse(value) {
     const [, count, unit] = /^(\d{1,6})(ms|s)$/.exec(String(value)) ?? []
     const ms = typeof value === 'number' ? value : Number(count) * (unit === 's' ? SECOND : 1)
-    return ms >= 0 && ms <= LONGEST_WAIT ? ms : undefined
+    return ms >= 0 && ms <= MAX_WAIT_MS ? ms : undefined
   },
 }
 
-const LONGEST_WAIT = 60 * SECOND
+const MAX_WAIT_MS = 60 * SECOND
 
 /** Each property is there. */
 function closed(properties: Readonly<Record<string, Schema>>): Schema {

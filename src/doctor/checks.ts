@@ -21,11 +21,11 @@ const MIB = 1024 ** 2
 /** Less free disk than this is an error, and ten times as much a warning. */
 const LEAST_FREE_BYTES = 200 * MIB
 /** Fewer free files are an error, ten times as many a warning. */
-const LEAST_FREE_FILES = 1_000
+const MIN_FREE_FILES = 1_000
 /** A limit of open files below this is too low for many devices. */
-const LEAST_DESCRIPTORS = 4_096
+const MIN_DESCRIPTORS = 4_096
 /** A part of the limit that should not be in use. */
-const MOST_DESCRIPTORS = 0.8
+const MAX_DESCRIPTOR_SHARE = 0.8
 /** A certificate is to be renewed before. */
 const RENEW_BEFORE_MS = 14 * DAY
 const BACKUP_EVERY_MS = 7 * DAY
@@ -83,7 +83,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     find: ({ folder: { path, freeFiles } }) =>
       freeFiles === null
         ? null
-        : below(freeFiles, LEAST_FREE_FILES, (level) => ({
+        : below(freeFiles, MIN_FREE_FILES, (level) => ({
             level,
             problem: `The file system of ${path} can have only ${freeFiles} more files: blobs are files`,
             mend: `du -x --inodes --max-depth=2 ${quote(path)}`,
@@ -95,10 +95,10 @@ export const CHECKS: Readonly<Record<string, Check>> = {
       if (!server?.descriptors) return null
       const { open, limit } = server.descriptors
       const mend = 'LimitNOFILE=65536 in the unit (systemctl edit satchel), or ulimit -n 65536'
-      if (open > limit * MOST_DESCRIPTORS) {
+      if (open > limit * MAX_DESCRIPTOR_SHARE) {
         return error(`${open} of ${limit} files and connections are open`, mend)
       }
-      return limit >= LEAST_DESCRIPTORS
+      return limit >= MIN_DESCRIPTORS
         ? null
         : warning(`The server may open only ${limit} files and connections`, mend)
     },

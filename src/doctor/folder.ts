@@ -20,7 +20,7 @@ const NETWORKS: Readonly<Record<number, string>> = {
 }
 
 /** How many foreign files are named. */
-const MOST_NAMED = 20
+const MAX_NAMES = 20
 
 /** The names that upgrades, removals and restores leave behind when they are interrupted, or for a way back. */
 const LEFTOVER = /^(?:database\.sqlite\.before-.+|\.removed-.+|\.restoring-.+|holder\.json\.new)$/
@@ -39,7 +39,7 @@ export async function lookAtFolder(path: string): Promise<FolderFacts> {
     foreign: entries
       .filter((entry) => entry.uid !== uid)
       .map((entry) => entry.path)
-      .slice(0, MOST_NAMED),
+      .slice(0, MAX_NAMES),
     network: nameOfNetwork(type),
     freeBytes: bavail * bsize,
     sizeBytes: blocks * bsize,

@@ -95,7 +95,7 @@ export function openFolderEngine(
         const options = { secretKey, revokesLogins, clock }
         const erasedUsers = await restoreInto(draft, frames, options)
         try {
-          await store.place(name, draft)
+          await store.install(name, draft)
           return erasedUsers
         } finally {
           rmSync(draft, { recursive: true, force: true })

@@ -21,7 +21,7 @@ import type { Scratch } from '../domain/store/scratch'
 import type { Database, ReadTx } from '../domain/store/store'
 import type { TransferContext } from '../domain/transfer/archive'
 import { importSteps } from '../domain/transfer/import-job'
-import { describePlace, placeOfImport } from '../domain/transfer/import-place'
+import { describeProgress, progressOfImport } from '../domain/transfer/import-progress'
 import { REMOVAL_STEPS } from '../domain/user/removal'
 import { mailLog, serverLog } from '../log/log'
 import { createMailer, type ServerMail } from '../mail/mailer'
@@ -202,10 +202,10 @@ async function reportResumed(database: Database): Promise<void> {
   for (const job of jobs) {
     const { id, kind, done, total, failure } = job
     if (failure !== null) continue
-    const place = placeOfImport(job)
+    const place = progressOfImport(job)
     const rest = { database: database.name, kind, job: id, done, total }
     if (place === null) serverLog.info('A job continues where it stopped', rest)
-    else serverLog.info(`Continues ${describePlace(place)}`, { ...rest, ...place })
+    else serverLog.info(`Continues ${describeProgress(place)}`, { ...rest, ...place })
   }
 }
 

@@ -29,7 +29,7 @@ export function readAddress(call: Call, sent: Segments | undefined, domain: stri
   const label = domain === null || begin === 0 ? undefined : databaseLabel(url, domain)
   const named = label === undefined ? raw : `/${label}${raw}`
   call.path = named.includes('//') ? named.replaceAll(/\/{2,}/g, '/') : named
-  call.segments = call.path.split('/', MOST_PARTS)
+  call.segments = call.path.split('/', MAX_PARTS)
   if (sent === UNCHECKED) {
     throw new SatchelError('BUSY', 'The server is starting: repeat the request', { retryAfter: 1 })
   }
@@ -42,7 +42,7 @@ export function queryOf(url: string): string {
 }
 
 /** The part before the first slash, the four segments of the longest route, and one too many. */
-const MOST_PARTS = 6
+const MAX_PARTS = 6
 
 /**
  * Sets a path of two to four segments that have no character that is escaped in URLs or
@@ -102,7 +102,7 @@ function segmentsOf(url: string): string[] {
  */
 function requireCheckable(url: string): void {
   const segments = segmentsOf(url)
-  if (segments.length === 0 || segments.length > MOST_SEGMENTS) return
+  if (segments.length === 0 || segments.length > MAX_SEGMENTS) return
   const path = `/${segments.join('/')}`
   const isClean = url.startsWith(path, pathStart(url))
   throw isClean
@@ -114,7 +114,7 @@ function requireCheckable(url: string): void {
 }
 
 /** The longest path whose segments are checked. */
-export const MOST_SEGMENTS = 12
+export const MAX_SEGMENTS = 12
 
 function resolvedPath(): SatchelError {
   return new SatchelError(

@@ -76,17 +76,17 @@ export function preflightAnswer(call: Call): Response {
 /** In small letters, each once. */
 function allowedHeaders(requested: string): string[] {
   const names = requested
-    .slice(0, MOST_REQUESTED)
+    .slice(0, MAX_REQUESTED_CHARACTERS)
     .split(',')
     // A name that is cut off in the middle is not the name of a header of the page.
-    .slice(0, requested.length > MOST_REQUESTED ? -1 : undefined)
+    .slice(0, requested.length > MAX_REQUESTED_CHARACTERS ? -1 : undefined)
     .map((name) => name.trim().toLowerCase())
     .filter((name) => HEADER_NAME.test(name) && !FORBIDDEN_HEADER.test(name))
   return [...new Set([...USUAL_HEADERS, ...names])]
 }
 
 /** The most characters of requested header names that are looked at. */
-const MOST_REQUESTED = 1024
+const MAX_REQUESTED_CHARACTERS = 1024
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
 /** The names that no page may set (Fetch standard, "forbidden request-header"); `*` would be all names. */
 const FORBIDDEN_HEADER =

@@ -239,10 +239,10 @@ function statusOf(brokenOff: string): number {
 }
 
 /** The longest path in the access log, in characters: paths come from anonymous callers too. */
-const LONGEST_LOGGED = 1_000
+const MAX_LOGGED_CHARACTERS = 1_000
 
 function shortened(path: string): string {
-  return path.length <= LONGEST_LOGGED ? path : `${path.slice(0, LONGEST_LOGGED)}…`
+  return path.length <= MAX_LOGGED_CHARACTERS ? path : `${path.slice(0, MAX_LOGGED_CHARACTERS)}…`
 }
 
 /** Ids that are unique across processes and increase within one. */

@@ -3,7 +3,7 @@ import type { Outbound } from '../net/outbound'
 import { DeliveryError, type Transport, parseSender } from './message'
 
 /** ms. A slower hook would delay the mails behind it, and the end of the process. */
-const TIMEOUT = 5_000
+const TIMEOUT_MS = 5_000
 
 /**
  * Hands messages to a web hook, as `POST` of `{type, to, from, subject, text, html, variables}`; a
@@ -24,7 +24,7 @@ export function hookTransport(url: string, secret: string, call: Outbound): Tran
     })
     const signature = signWebhook({ id, body }, [secret], date)
     const headers = { ...signature, 'content-type': 'application/json' }
-    const request = call(url, { method: 'POST', headers, body, timeout: TIMEOUT })
+    const request = call(url, { method: 'POST', headers, body, timeout: TIMEOUT_MS })
     const { status } = await unlessAborted(signal, request).catch((error: unknown) => {
       throw explain(error)
     })

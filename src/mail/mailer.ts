@@ -73,7 +73,7 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
     const failure = error instanceof DeliveryError ? error.message : 'The log says more'
     failures.delete(mail.id)
     if (isFinal) parts.failed(idOf(mail.id), letter, failure)
-    else if (failures.size < MOST_FAILURES) failures.set(mail.id, failure)
+    else if (failures.size < MAX_FAILURES) failures.set(mail.id, failure)
     parts.report(letter, error, isFinal)
   }
 
@@ -248,7 +248,7 @@ export async function sendServerMail(
 /** Throws `MAIL_FAILED` with what the other side said. */
 async function trying<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
   try {
-    return await send(AbortSignal.timeout(TRY_TIMEOUT))
+    return await send(AbortSignal.timeout(TRY_TIMEOUT_MS))
   } catch (error) {
     if (!(error instanceof DeliveryError)) throw error
     throw new SatchelError('MAIL_FAILED', error.message, { cause: error })
@@ -290,16 +290,16 @@ function idOf(mailId: string): string {
 }
 
 function findWaiting(tx: ReadTx, id: string): QueuedMail | undefined {
-  return tx.mails.due(Infinity, MOST_WAITING).find((mail) => idOf(mail.id) === id)
+  return tx.mails.due(Infinity, MAX_WAITING_LETTERS).find((mail) => idOf(mail.id) === id)
 }
 
 /** A person looks at so many waiting mails at most. */
-const MOST_WAITING = 1_000
-const MOST_FAILURES = 1_000
+const MAX_WAITING_LETTERS = 1_000
+const MAX_FAILURES = 1_000
 const NO_OUTBOX: Outbox = { async idle() {}, async [Symbol.asyncDispose]() {} }
 const ADDRESS_LABEL = 'mail address'
 const SECRET_LABEL = 'mail hook'
-const TRY_TIMEOUT = 30_000
+const TRY_TIMEOUT_MS = 30_000
 const NOT_CONFIGURED =
   'Mail is not configured here: the administrator sets a mail server with SATCHEL_SMTP_URL or satchel mail set, or starts the server with --print-mails for tests'
 

@@ -24,7 +24,7 @@ export interface OutboxParts {
 
 /** How long to wait after each try; the longest from then on. */
 const PAUSES = [2 * SECOND, 10 * SECOND, 30 * SECOND, 2 * MINUTE, 5 * MINUTE]
-const LONGEST_PAUSE = 15 * MINUTE
+const MAX_PAUSE_MS = 15 * MINUTE
 const CONCURRENCY = 4
 /** The interval of checks while mails wait, independent of the clock, which may jump. */
 const LOOK_EVERY = MINUTE
@@ -72,7 +72,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
     const { due, next } = await database.read((tx) => {
       const next = tx.mails.due(Infinity, 1)[0]?.due
       // Later than any pause: the clock jumped back since.
-      const by = next !== undefined && next > now + LONGEST_PAUSE ? next : now
+      const by = next !== undefined && next > now + MAX_PAUSE_MS ? next : now
       return { next, due: tx.mails.due(by, CONCURRENCY + sending.size) }
     })
     for (const mail of due) {
@@ -117,7 +117,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
   }
 
   async function postpone(mail: QueuedMail): Promise<void> {
-    const due = clock.now() + (PAUSES[mail.attempts] ?? LONGEST_PAUSE)
+    const due = clock.now() + (PAUSES[mail.attempts] ?? MAX_PAUSE_MS)
     await database.write((tx) => {
       // The recipient may have been deleted meanwhile, and the mail with them.
       const isWanted = tx.mails.remove(mail.id)

@@ -240,7 +240,7 @@ export type Fill = (variables: Readonly<Record<string, unknown>>) => string
 
 const compiled = new Map<string, Fill>()
 /** Six for each database: enough for twenty that send at the same time. */
-const REMEMBERED = 120
+const MAX_COMPILED_TEMPLATES = 120
 
 /**
  * Compiles a template. In text nothing is escaped: two braces there have the meaning of three in
@@ -256,7 +256,7 @@ export async function compile(content: string, format: 'text' | 'html'): Promise
     // An unknown helper is a mistake, not a missing variable.
     knownHelpersOnly: true,
   })
-  if (compiled.size >= REMEMBERED) compiled.clear()
+  if (compiled.size >= MAX_COMPILED_TEMPLATES) compiled.clear()
   compiled.set(name, fill)
   return fill
 }

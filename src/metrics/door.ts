@@ -26,7 +26,7 @@ export interface Door extends AsyncDisposable {
 /** A slow reader keeps its connection only until then. */
 const IDLE_SECONDS = 10
 /** Scrapes that may wait for their readers at a time: each has the text in memory. */
-const MOST_AT_ONCE = 16
+const MAX_PENDING_SCRAPES = 16
 
 /**
  * Answers `GET /metrics` on a socket of its own. `Host` is checked, so that no page of another origin reads it by
@@ -46,7 +46,8 @@ export function openDoor({ host, port, token, names, render, failed }: DoorOptio
     if (new URL(url).pathname !== '/metrics') return refusal(404, 'See /metrics')
     if (method !== 'GET' && method !== 'HEAD')
       return refusal(405, 'Use GET', { allow: 'GET, HEAD' })
-    if (pending > MOST_AT_ONCE) return refusal(503, 'Too many scrapes', { 'retry-after': '5' })
+    if (pending > MAX_PENDING_SCRAPES)
+      return refusal(503, 'Too many scrapes', { 'retry-after': '5' })
     const format = formatFor(headers.get('accept') ?? '')
     return new Response(await shared(format), { headers: { 'content-type': FORMATS[format] } })
   }

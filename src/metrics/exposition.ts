@@ -49,9 +49,9 @@ function linesOf({ name, type, help, samples }: Family, format: Format): string[
 
 function bucketsOf(name: string, labels: Labels, { bounds, counts, sum }: Histogram): string[] {
   let below = 0
-  const buckets = counts.map((count, place) => {
+  const buckets = counts.map((count, index) => {
     below += count
-    const le = numeral(bounds[place] ?? Infinity)
+    const le = numeral(bounds[index] ?? Infinity)
     return `${name}_bucket${labelled({ ...labels, le })} ${below}`
   })
   return [

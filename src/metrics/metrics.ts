@@ -33,9 +33,9 @@ type MetricsSettings = Pick<Config, 'metricsTokenFile' | 'metricsNames' | 'publi
 
 const LAG_EVERY_MS = 100
 /** The most databases that are named. */
-const MOST_NAMES = 50
+const MAX_DATABASES = 50
 /** More mails are not counted. */
-const MOST_MAILS = 1_000
+const MAX_MAILS = 1_000
 
 /**
  * Answers scrapes until it is disposed. Throws `CONFLICT` for an address that cannot be used, and `UsageError` for a
@@ -109,7 +109,7 @@ async function familiesOf(
   const surveyed = await folder.hosts.survey((tx, name) => ({
     name,
     jobs: tx.jobs.list().map(({ failure }) => failure),
-    mails: tx.mails.due(Number.MAX_SAFE_INTEGER, MOST_MAILS).length,
+    mails: tx.mails.due(Number.MAX_SAFE_INTEGER, MAX_MAILS).length,
     ...tx.blobs.usage(null),
   }))
   const jobs = surveyed.flatMap((each) => each.jobs)
@@ -171,7 +171,7 @@ async function familiesOf(
   }
 
   function namedFamilies(): Family[] {
-    const largest = databases.toSorted((a, b) => b.bytes - a.bytes).slice(0, MOST_NAMES)
+    const largest = databases.toSorted((a, b) => b.bytes - a.bytes).slice(0, MAX_DATABASES)
     const shown = new Set(largest.map(({ name }) => name))
     const blobs = surveyed.filter(({ name }) => shown.has(name))
     return [

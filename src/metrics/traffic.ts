@@ -64,8 +64,8 @@ export function createTraffic(): Traffic {
       route.durations.observe(duration / 1000)
       const known = METHODS.indexOf(method)
       const row = known === -1 ? METHODS.length - 1 : known
-      const place = row * CLASSES.length + Math.floor(status / 100) - 1
-      route.counts[place] = (route.counts[place] ?? 0) + 1
+      const index = row * CLASSES.length + Math.floor(status / 100) - 1
+      route.counts[index] = (route.counts[index] ?? 0) + 1
       if (code !== undefined) refusals.set(code, (refusals.get(code) ?? 0) + 1)
     },
     families() {
@@ -77,9 +77,9 @@ export function createTraffic(): Traffic {
           type: 'counter',
           help: 'Requests by route, method and class of the status.',
           samples: seen.flatMap(({ name: route, counts }) =>
-            counts.flatMap((value, place) => {
-              const method = METHODS[Math.floor(place / CLASSES.length)] ?? ''
-              const status = CLASSES[place % CLASSES.length] ?? ''
+            counts.flatMap((value, index) => {
+              const method = METHODS[Math.floor(index / CLASSES.length)] ?? ''
+              const status = CLASSES[index % CLASSES.length] ?? ''
               return value === 0 ? [] : [{ labels: { route, method, status }, value }]
             }),
           ),

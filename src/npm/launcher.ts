@@ -48,12 +48,12 @@ function hasControllingTerminal(): boolean {
 
 /** npx and the shell that it starts stay when the process that started them is gone. */
 const BETWEEN = /(?:^|[\s/])(?:npm|npx|npx-cli\.js|npm-cli\.js|sh|bash)(?:\s|$)/
-const LONGEST_CHAIN = 5
+const MAX_LINKS = 5
 
 /** The parent and, above npx, its parents up to the process that started npx. */
 function chainAbove(parent: number): readonly number[] {
   const chain = [parent]
-  for (let pid = parent; chain.length < LONGEST_CHAIN && isBetween(pid);) {
+  for (let pid = parent; chain.length < MAX_LINKS && isBetween(pid);) {
     pid = parentOf(pid) ?? 0
     chain.push(pid)
   }

@@ -113,7 +113,7 @@ const withCommit: Bun.BunPlugin = {
 }
 
 /** The most executables that are made until two are equal. */
-const MOST_ATTEMPTS = 8
+const MAX_ATTEMPTS = 8
 
 /**
  * `compile` until two results are equal. The runtime writes the bytecode of about one executable in twenty
@@ -124,13 +124,13 @@ export async function compileReproducibly(
   target?: Bun.Build.CompileTarget,
 ): Promise<void> {
   const seen = new Set<string>()
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     await compile(outfile, target)
     const hash = await sha256(outfile)
     if (seen.has(hash)) return
     seen.add(hash)
   }
-  throw new Error(`No two of ${MOST_ATTEMPTS} executables were equal`)
+  throw new Error(`No two of ${MAX_ATTEMPTS} executables were equal`)
 }
 
 /** Of a file, in hexadecimal. */

@@ -78,17 +78,17 @@ export async function makeDeb({
     const sizes = [Bun.file(executable).size]
     const sums = [await md5Line(executable, 'usr/bin/satchel')]
     for (const [path, { content, mode = 0o644 }] of Object.entries(await files(time))) {
-      await place(join(tree, path), content, mode)
+      await install(join(tree, path), content, mode)
       sizes.push(content.length)
       sums.push(await md5Line(join(tree, path), path))
     }
     const kibibytes = Math.ceil(sizes.reduce((sum, size) => sum + Math.max(size, 1), 0) / 1024)
     for (const script of ['postinst', 'prerm', 'postrm']) {
-      await place(join(tree, 'DEBIAN', script), await own(script), 0o755)
+      await install(join(tree, 'DEBIAN', script), await own(script), 0o755)
     }
-    await place(join(tree, 'DEBIAN', 'control'), text(control(architecture, kibibytes)), 0o644)
-    await place(join(tree, 'DEBIAN', 'conffiles'), text(CONFFILES), 0o644)
-    await place(join(tree, 'DEBIAN', 'md5sums'), text(sums.toSorted().join('')), 0o644)
+    await install(join(tree, 'DEBIAN', 'control'), text(control(architecture, kibibytes)), 0o644)
+    await install(join(tree, 'DEBIAN', 'conffiles'), text(CONFFILES), 0o644)
+    await install(join(tree, 'DEBIAN', 'md5sums'), text(sums.toSorted().join('')), 0o644)
     const deb = join(into, `satchel_${debianVersion(version)}_${architecture}.deb`)
     await build(tree, deb, time, compression)
     process.stdout.write(`Made ${relative(process.cwd(), deb)}\n`)
@@ -172,7 +172,7 @@ export function debianVersion(of: string): string {
   return of.replace('-', '~')
 }
 
-async function place(path: string, content: Uint8Array, mode: number): Promise<void> {
+async function install(path: string, content: Uint8Array, mode: number): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, content)
   await chmod(path, mode)

@@ -12,10 +12,10 @@ import { checkedTimed, type Summed } from './soundness'
 import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 
 /**
- * A place in the order of changes: by revision, then tombstones before objects, so that an object
+ * What changes are sorted by: the revision, then tombstones before objects, so that an object
  * that moved from one realm to another arrives after it left; then by realm and table.
  */
-export interface Place {
+export interface SortKey {
   readonly revision: number
   readonly isObject: 0 | 1
   readonly realm: RealmRef
@@ -24,7 +24,7 @@ export interface Place {
   readonly row: number | string
 }
 
-/** `ObjectReader.changes`: places first, from the indexes alone, then the objects of one chunk. */
+/** `ObjectReader.changes`: sort keys first, from the indexes alone, then the objects of one chunk. */
 export function changes(
   context: TxContext,
   realms: ReadonlySet<RealmRef>,
@@ -33,29 +33,29 @@ export function changes(
   size: ChunkSize,
   only: ReadonlySet<string> | undefined,
 ): ChangeChunk {
-  const start = placeOf(after)
+  const start = sortKeyOf(after)
   const first = typeof after === 'number' ? after + 1 : start.revision
   const moved = movedRealms(context, realms, first)
   const wanted = { realms: moved, only, first, start, upTo, most: size.rows }
-  const places = moved.length === 0 ? [] : findPlaces(context, wanted)
+  const sortKeys = moved.length === 0 ? [] : findSortKeys(context, wanted)
   const tables = new Map(
     [...knownTables(context).values()].map(({ number, name }) => [number, name]),
   )
   const found: Change[] = []
   let bytes = size.bytes
-  for (const place of places.slice(0, size.rows)) {
+  for (const sortKey of sortKeys.slice(0, size.rows)) {
     if (bytes <= 0) break
-    const table = tables.get(place.table) ?? ''
-    const object = place.isObject === 1 ? load(context, place, table) : null
-    const key = object?.key ?? String(place.row)
-    const { realm, revision } = place
+    const table = tables.get(sortKey.table) ?? ''
+    const object = sortKey.isObject === 1 ? load(context, sortKey, table) : null
+    const key = object?.key ?? String(sortKey.row)
+    const { realm, revision } = sortKey
     found.push({ table, key, realm, revision, object })
     bytes -= key.length + sizeOf(object)
   }
-  const last = places[found.length - 1]
+  const last = sortKeys[found.length - 1]
   return {
     changes: found,
-    next: found.length < places.length && last !== undefined ? positionOf(last) : undefined,
+    next: found.length < sortKeys.length && last !== undefined ? positionOf(last) : undefined,
   }
 }
 
@@ -92,15 +92,15 @@ interface Wanted {
   readonly realms: readonly RealmRef[]
   /** The names of the tables; undefined for all of them. */
   readonly only: ReadonlySet<string> | undefined
-  /** The first revision that counts, and the place after which rows count. */
+  /** The first revision that counts, and the sort key after which rows count. */
   readonly first: number
-  readonly start: Place
+  readonly start: SortKey
   readonly upTo: number
   readonly most: number
 }
 
-/** The next places in order: one more than `most` when there are more. */
-function findPlaces(context: TxContext, wanted: Wanted): Place[] {
+/** The next sort keys in order: one more than `most` when there are more. */
+function findSortKeys(context: TxContext, wanted: Wanted): SortKey[] {
   const { realms, only, first, start, upTo, most } = wanted
   const hasMoved = movedSince(context, first)
   const tables = [...knownTables(context).values()]
@@ -109,14 +109,14 @@ function findPlaces(context: TxContext, wanted: Wanted): Place[] {
   if (tables.length === 0) return []
   const hasTombstones = mayHaveTombstones(context, first)
   const chosen = only && tables
-  let places: Place[] = []
+  let sortKeys: SortKey[] = []
   let end = upTo
-  const add = (found: readonly Place[]) => {
-    places.push(...found)
-    if (places.length <= 2 * (most + 1)) return
-    places = places.toSorted(compare).slice(0, most + 1)
+  const add = (found: readonly SortKey[]) => {
+    sortKeys.push(...found)
+    if (sortKeys.length <= 2 * (most + 1)) return
+    sortKeys = sortKeys.toSorted(compare).slice(0, most + 1)
     // Later streams are read no further than this.
-    end = places.at(-1)?.revision ?? end
+    end = sortKeys.at(-1)?.revision ?? end
   }
   if (hasTombstones) {
     for (const realm of realms) add(tombstonesOf(context, realm, chosen, start, end, most + 1))
@@ -126,7 +126,7 @@ function findPlaces(context: TxContext, wanted: Wanted): Place[] {
       add(objectsOf(context, realm, table, start, end, most + 1))
     }
   }
-  return places.toSorted(compare).slice(0, most + 1)
+  return sortKeys.toSorted(compare).slice(0, most + 1)
 }
 
 /** The realms in which a row of the table changed last in this revision or later. */
@@ -151,10 +151,10 @@ function tombstonesOf(
   { connection }: TxContext,
   realm: RealmRef,
   tables: readonly number[] | undefined,
-  start: Place,
+  start: SortKey,
   upTo: number,
   most: number,
-): Place[] {
+): SortKey[] {
   // The start is among the tombstones of this realm, or before or behind all of that revision.
   const order = start.isObject || start.realm - realm
   const [table, key] =
@@ -179,10 +179,10 @@ function objectsOf(
   { connection }: TxContext,
   realm: RealmRef,
   table: number,
-  start: Place,
+  start: SortKey,
   upTo: number,
   most: number,
-): Place[] {
+): SortKey[] {
   return rowsOf<{ revision: number; seq: number }>(
     (sql, ...parameters) => connection.prepare<never>(sql).all(...parameters),
     'revision, seq',
@@ -193,7 +193,7 @@ function objectsOf(
 export interface Stretch {
   readonly realm: RealmRef
   readonly table: number
-  readonly start: Place
+  readonly start: SortKey
   readonly upTo: number
   readonly most: number
 }
@@ -241,7 +241,7 @@ export function* seeksOf({ realm, table, start, upTo }: Stretch, columns: string
 
 export function load(
   { connection }: TxContext,
-  { table, row }: Place,
+  { table, row }: SortKey,
   name: string,
 ): TimedObject | null {
   const found = connection
@@ -252,8 +252,8 @@ export function load(
   return found && checkedTimed(name, found)
 }
 
-/** Of two places in one stream the order is that of the index: sorting keeps it. */
-function compare(one: Place, other: Place): number {
+/** Of two changes in one stream the order is that of the index: sorting keeps it. */
+function compare(one: SortKey, other: SortKey): number {
   return (
     one.revision - other.revision ||
     one.isObject - other.isObject ||
@@ -263,7 +263,7 @@ function compare(one: Place, other: Place): number {
 }
 
 /** Everything up to a revision comes before its end. */
-export function placeOf(after: number | ChangePosition): Place {
+export function sortKeyOf(after: number | ChangePosition): SortKey {
   if (typeof after === 'number') {
     return { revision: after, isObject: 1, realm: Infinity, table: Infinity, row: Infinity }
   }
@@ -271,6 +271,6 @@ export function placeOf(after: number | ChangePosition): Place {
   return { revision: after.revision, isObject, realm, table, row }
 }
 
-export function positionOf({ revision, isObject, realm, table, row }: Place): ChangePosition {
+export function positionOf({ revision, isObject, realm, table, row }: SortKey): ChangePosition {
   return { revision, place: JSON.stringify([isObject, realm, table, row]) }
 }

@@ -1,13 +1,13 @@
 import type { Database } from 'bun:sqlite'
 import { type Durability, setDurability } from './durability'
-import { type LogIndexPlace, openDatabaseFile } from './private-file'
+import { type LogIndex, openDatabaseFile } from './private-file'
 
 declare const self: Worker
 
 export interface CheckpointRequest {
   readonly file: string
   readonly durability: Durability
-  readonly index: LogIndexPlace
+  readonly index: LogIndex
 }
 
 /** A task of the worker, which answers with the same id when it is done. */
@@ -53,7 +53,7 @@ function copy(task: CheckpointTask): number {
 const NOTHING = { log: 0, checkpointed: 0 }
 
 /** SQLite stops at this many. */
-const MOST_DAMAGE = 1_000
+const MAX_FAULTS = 1_000
 
 /** The writer goes on meanwhile, in a log that grows. */
 function check({ file, index }: CheckpointRequest): string[] {
@@ -61,7 +61,7 @@ function check({ file, index }: CheckpointRequest): string[] {
     using db = openDatabaseFile(file, 'read', index)
     db.run('PRAGMA busy_timeout = 5000')
     using statement = db.prepare<{ integrity_check: string }, []>(
-      `PRAGMA integrity_check(${MOST_DAMAGE})`,
+      `PRAGMA integrity_check(${MAX_FAULTS})`,
     )
     const found = statement.all().map((row) => row.integrity_check)
     return found.length === 1 && found[0] === 'ok' ? [] : found

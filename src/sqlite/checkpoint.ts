@@ -5,9 +5,9 @@ import { type SharedWorker, shareWorker } from './shared-worker'
 
 const MIB = 1024 * 1024
 /** The worker copies the log when more than this is not in the database file yet (design.md §3). */
-const WORTH_COPYING = 4 * MIB
+const MIN_COPIED_BYTES = 4 * MIB
 /** Above this size the log is restarted between two groups. */
-const WAL_RESTART = 32 * MIB
+const RESTART_LOG_BYTES = 32 * MIB
 /** What a reader prevented is tried again after this much growth, and after this part of the log. */
 const RETRY_STEP = 4 * MIB
 const RETRY_PART = 1 / 8
@@ -72,7 +72,7 @@ export function createCheckpoints(
   let last = { unsaved: 0, wasStopped: false }
   /** The sizes of the log from which on a pass and a restart are tried. */
   let passAt = 0
-  let restartAt = WAL_RESTART
+  let restartAt = RESTART_LOG_BYTES
   let retry: Timer | undefined
   /** The log holds erased rows, and is emptied now, or when a timer or a reader that is gone asks for it. */
   let wiping: 'no' | 'now' | 'later' = 'no'
@@ -81,7 +81,7 @@ export function createCheckpoints(
     const { log, unsaved } = measure()
     // The worker and a restart exclude each other.
     if (pass === undefined) {
-      if (unsaved > (wiping === 'now' ? WIPE_IN_LINE : WORTH_COPYING) && !hasFailed) {
+      if (unsaved > (wiping === 'now' ? WIPE_IN_LINE : MIN_COPIED_BYTES) && !hasFailed) {
         if (log >= passAt) begin(log, unsaved)
       } else if (wiping === 'now') truncate()
       else if (log > restartAt) restart(log)
@@ -110,7 +110,7 @@ export function createCheckpoints(
       const kind = log > WAL_MOST ? 'TRUNCATE' : 'RESTART'
       const row = connection.prepare<{ busy: number }>(`PRAGMA wal_checkpoint(${kind})`).get()
       if (row?.busy !== 0) return
-      restartAt = WAL_RESTART
+      restartAt = RESTART_LOG_BYTES
       if (meter !== undefined) meter.checkpoints += 1
     } catch (error) {
       report(error)
@@ -170,7 +170,7 @@ export function createCheckpoints(
 
   function catchUp(): void {
     passAt = 0
-    restartAt = WAL_RESTART
+    restartAt = RESTART_LOG_BYTES
     if (wiping === 'later') wiping = 'now'
     // The group under way considers it when it ends.
     if (!isClosing && !connection.db.inTransaction) void consider()

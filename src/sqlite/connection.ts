@@ -8,10 +8,10 @@ import {
 import { isWritable } from '../disk'
 import { SatchelError } from '../domain/value/error'
 import { type Durability, setDurability } from './durability'
-import { keepPrivate, type LogIndexPlace, openDatabaseFile } from './private-file'
+import { keepPrivate, type LogIndex, openDatabaseFile } from './private-file'
 
 /** The log keeps this much of its file: overwriting is cheaper than growing it again. */
-const WAL_KEPT = 48 * 1024 * 1024
+const KEPT_LOG_BYTES = 48 * 1024 * 1024
 
 export type Connection = ReturnType<typeof openConnection>
 
@@ -24,7 +24,7 @@ export function openConnection(
   file: string,
   mode: 'write' | 'read',
   durability: Durability,
-  index: LogIndexPlace = 'file',
+  index: LogIndex = 'file',
 ) {
   if (mode === 'write') keepPrivate(file)
   const db = openDatabaseFile(file, mode === 'read' ? 'read' : 'create', index)
@@ -65,7 +65,7 @@ function configureWriter(db: Database, durability: Durability): void {
   }
   db.run('PRAGMA temp_store = MEMORY')
   db.run('PRAGMA wal_autocheckpoint = 0')
-  db.run(`PRAGMA journal_size_limit = ${WAL_KEPT}`)
+  db.run(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`)
   db.run('PRAGMA cache_size = -16000')
   // Deleted rows are overwritten: erased means erased (promises.md 57).
   db.run('PRAGMA secure_delete = ON')

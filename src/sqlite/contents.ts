@@ -1,7 +1,7 @@
 import type { ChangePosition, ChunkSize, ContentChunk, Contents } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
-import { load, type Place, placeOf, positionOf, rowsOf, seeksOf, type Stretch } from './changes'
+import { load, type SortKey, sortKeyOf, positionOf, rowsOf, seeksOf, type Stretch } from './changes'
 import type { TxContext } from './context'
 import { erasing } from './realms'
 import { memorizeText } from './state'
@@ -22,18 +22,18 @@ export function contents(
 ): ContentChunk {
   if (erasing(context).has(realm)) return { ...NOTHING, next: undefined }
   const { verified } = context.committed
-  const start = placeOf(after)
+  const start = sortKeyOf(after)
   const most = mostRows(context, table, size)
   const stretch = { realm, table: table.number, start, upTo, most }
   if (most < size.rows) return checkedContents(context, table.name, stretch, size.bytes)
-  const place = `from ${start.revision} ${start.row} of ${table.number} ${realm} ${most}`
-  const known = verified.get(place)
+  const name = `from ${start.revision} ${start.row} of ${table.number} ${realm} ${most}`
+  const known = verified.get(name)
   const joined = known === undefined ? undefined : joinedContents(context, stretch)
   if (joined !== undefined && hashOf(joined) === known) return joined
   const checked = checkedContents(context, table.name, stretch, Infinity)
   // A last chunk may be small, and the next write changes it.
   const isLasting = checked.next !== undefined && checked.damaged.length === 0
-  if (isLasting) memorizeText(context.committed, place, hashOf(checked))
+  if (isLasting) memorizeText(context.committed, name, hashOf(checked))
   return checked
 }
 
@@ -150,9 +150,9 @@ function checkedRows(
   const values: string[] = []
   const damaged: string[] = []
   for (const [revision, seq, realm, key, value, sum] of rows) {
-    const place: Place = { revision, isObject: 1, realm, table, row: seq }
+    const sortKey: SortKey = { revision, isObject: 1, realm, table, row: seq }
     const isSound = isContentSound(value, realm, sum) && value.includes(`"${key}"`)
-    if (isSound || load(context, place, name)?.isDamaged !== true) {
+    if (isSound || load(context, sortKey, name)?.isDamaged !== true) {
       keys.push(JSON.stringify(key))
       values.push(value)
     } else damaged.push(key)
@@ -174,7 +174,7 @@ function positionAfter(
 ): ChangePosition | undefined {
   if (end === undefined) return undefined
   const { realm, table } = stretch
-  const start: Place = { revision: end.revision, isObject: 1, realm, table, row: end.seq }
+  const start: SortKey = { revision: end.revision, isObject: 1, realm, table, row: end.seq }
   const rest = rowsOf(
     (sql, ...parameters) => connection.prepare<never>(sql).all(...parameters),
     'seq',

@@ -4,12 +4,12 @@ import { promised } from '../disk'
 import type { CopyFacts, DatabaseCopy, ErasedUser, StoredContent } from '../domain/store/copy'
 import { SatchelError } from '../domain/value/error'
 import type { Pace } from './pace'
-import { type LogIndexPlace, openDatabaseFile } from './private-file'
+import { type LogIndex, openDatabaseFile } from './private-file'
 
 /** The database that is copied. */
 export interface Copied {
   readonly file: string
-  readonly index: LogIndexPlace
+  readonly index: LogIndex
   /** An open descriptor of the file, which nobody closes before SQLite has closed the file. */
   readonly descriptor: number
   readonly pace: Pace
@@ -22,8 +22,8 @@ export interface Copied {
 /** Read at once, in bytes. */
 const PIECE_BYTES = 64 * 1024
 /** The sizes of the headers of a log and of its frames (sqlite.org/fileformat2.html §4). */
-const LOG_HEADER = 32
-const FRAME_HEADER = 24
+const LOG_HEADER_BYTES = 32
+const FRAME_HEADER_BYTES = 24
 
 /**
  * Holds a read transaction and copies the file as SQLite shows it in that: each page from its last frame in the
@@ -51,7 +51,7 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
   const facts = row<CopyFacts>(FACTS)
   const { page_size: pageSize } = row<{ page_size: number }>('PRAGMA page_size')
   const { page_count: pages } = row<{ page_count: number }>('PRAGMA page_count')
-  const generation = readLog(log, 0, LOG_HEADER)
+  const generation = readLog(log, 0, LOG_HEADER_BYTES)
   const count = state.log === state.checkpointed ? 0 : state.log
   undo.use(pace.begin())
   let frames = await findFrames(log, generation, count, pageSize)
@@ -80,7 +80,7 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
       // The descriptor may be that of another file by now.
       if (isEnded) throw ended()
       overlay(piece, first)
-      if (frames.size > 0 && !readLog(log, 0, LOG_HEADER).equals(generation)) {
+      if (frames.size > 0 && !readLog(log, 0, LOG_HEADER_BYTES).equals(generation)) {
         // SQLite lets the log begin anew only when the file has all that this transaction reads.
         frames = new Map()
         await fill(descriptor, piece, position)
@@ -137,15 +137,15 @@ async function findFrames(
   pageSize: number,
 ): Promise<Map<number, number>> {
   const frames = new Map<number, number>()
-  const size = FRAME_HEADER + pageSize
+  const size = FRAME_HEADER_BYTES + pageSize
   const buffer = Buffer.alloc(Math.max(1, Math.floor(PIECE_BYTES / size)) * size)
   for (let from = 0; from < count * size; from += buffer.length) {
     const part = buffer.subarray(0, Math.min(buffer.length, count * size - from))
-    await fill(log, part, LOG_HEADER + from)
+    await fill(log, part, LOG_HEADER_BYTES + from)
     for (let at = 0; at < part.length; at += size) {
       // Another program has checkpointed in this moment, and the file has it all.
       if (!part.subarray(at + 8, at + 16).equals(generation.subarray(16, 24))) return new Map()
-      frames.set(part.readUInt32BE(at), LOG_HEADER + from + at + FRAME_HEADER)
+      frames.set(part.readUInt32BE(at), LOG_HEADER_BYTES + from + at + FRAME_HEADER_BYTES)
     }
   }
   return frames

@@ -22,7 +22,7 @@ import { publishGroup, sealGroup } from './group'
 import { type Verified, verifyRows } from './integrity'
 import { createPace } from './pace'
 import type { PageCaches } from './page-caches'
-import type { LogIndexPlace } from './private-file'
+import type { LogIndex } from './private-file'
 import { copyBlank, prepareFile, requireSqlite, sqliteVersion } from './prepare'
 import { checkStructure } from './shared-worker'
 import { loadCommitted, loadId } from './state'
@@ -65,14 +65,14 @@ export function openDatabase(
   const file = join(folder, 'database.sqlite')
   const { clock, durability, report, migrations } = options
   using connections = new DisposableStack()
-  const open = (mode: 'write' | 'read', index: LogIndexPlace) =>
+  const open = (mode: 'write' | 'read', index: LogIndex) =>
     connections.adopt(openConnection(file, mode, durability, index), (connection) =>
       connection.close(),
     )
   try {
     makeFolder(folder)
     if (durability === 'none' && migrations === undefined) copyBlank(file)
-    const [index, writing] = openWriter(file, (place) => open('write', place))
+    const [index, writing] = openWriter(file, (chosen) => open('write', chosen))
     requireSqlite(sqliteVersion(writing), platform(), (sentence) => report?.(name, sentence))
     prepareFile(writing, file, clock, migrations)
     return serveDatabase({ name, file, index }, writing, open('read', index), connections, options)
@@ -84,8 +84,8 @@ export function openDatabase(
 /** On a full disk reads go on, also after a start (promises.md 4). */
 function openWriter(
   file: string,
-  open: (index: LogIndexPlace) => Connection,
-): readonly [LogIndexPlace, Connection] {
+  open: (index: LogIndex) => Connection,
+): readonly [LogIndex, Connection] {
   try {
     return ['file', open('file')]
   } catch (error) {
@@ -99,14 +99,14 @@ function openWriter(
 /** The log of a database is at most this long while it is copied, in bytes. */
 const LONGEST_LOG = 4 * 1024 ** 3
 
-interface Place {
+interface DatabaseFile {
   readonly name: string
   readonly file: string
-  readonly index: LogIndexPlace
+  readonly index: LogIndex
 }
 
 function serveDatabase(
-  { name, file, index }: Place,
+  { name, file, index }: DatabaseFile,
   writing: Connection,
   reading: Connection,
   connections: DisposableStack,

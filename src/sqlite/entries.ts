@@ -3,7 +3,7 @@ import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 import { removeRefs } from './blobs'
 import type { TxContext, WriteContext } from './context'
-import { highestOf } from './places'
+import { highestOf } from './located-rows'
 import type { RowEntries } from './owed'
 
 /** How many rows one statement adds: it costs almost as much as each of them. */
@@ -152,7 +152,7 @@ function* takeGathered(
 }
 
 /** Places beside the ranks of keys, all of which are exact in a number. */
-const PLACES = 2 ** 16
+const POSITIONS = 2 ** 16
 
 /**
  * The places of keys in their order, as far as the first bytes in which they differ tell: to compare
@@ -161,9 +161,9 @@ const PLACES = 2 ** 16
 function orderOf(keys: readonly Uint8Array[]): Float64Array {
   const shared = sharedBytes(keys)
   const order = new Float64Array(keys.length)
-  for (let at = 0; at < keys.length; at += 1) order[at] = rankOf(keys[at]!, shared) * PLACES + at
+  for (let at = 0; at < keys.length; at += 1) order[at] = rankOf(keys[at]!, shared) * POSITIONS + at
   order.sort()
-  for (let at = 0; at < keys.length; at += 1) order[at]! %= PLACES
+  for (let at = 0; at < keys.length; at += 1) order[at]! %= POSITIONS
   return order
 }
 

@@ -5,7 +5,7 @@ import { hashSecret } from '../domain/value/secret'
 import { eraseUploads, removeIfLeft, removeRefs } from './blobs'
 import type { WriteContext } from './context'
 import { removeEntries, sweep } from './entries'
-import { type FoundRow, READ_BYTES, SMALL_VALUE, whole } from './places'
+import { type FoundRow, READ_BYTES, SMALL_VALUE, whole } from './located-rows'
 import { erasing } from './realms'
 import { isContentSound } from './sum'
 import { noteSum } from './summed'
@@ -52,7 +52,7 @@ function finish({ connection, unit: { group } }: WriteContext, realm: RealmRef):
 const NO_TRACES: Traces = { entries: [], blobs: [] }
 
 /** One step erases no further row once it owes as many index entries. */
-const MOST_ENTRIES = 20_000
+const MAX_ENTRIES = 20_000
 
 /** How many rows it erased: 0 when the table has none of the realm. */
 function eraseRows(
@@ -83,7 +83,7 @@ function eraseRows(
     context.connection.prepare(`DELETE FROM ${name} WHERE seq = ?`).run(seq)
     if (!table.builtIn) context.unit.group.counters.objects -= 1
     count += 1
-    if (context.unit.owed.count >= MOST_ENTRIES) break
+    if (context.unit.owed.count >= MAX_ENTRIES) break
   }
   return count
 }

@@ -5,14 +5,14 @@ import type { realmMoves } from './schema'
 /** How many realms one row of `realm_moves` has. */
 const REALMS_PER_ROW = 1_000
 /** How many realms the rows of `realm_moves` have before the oldest are folded into `realm_ids`. */
-const FOLD_AT = 10_000
+const MAX_LOGGED_REALMS = 10_000
 /** How many of them one commit folds: others wait for it. */
-const FOLD_STEP = 2_000
+const REALMS_PER_FOLD = 2_000
 /** How many realms are kept in memory. */
 const REALMS_IN_MEMORY = 200_000
 /** How many units are kept with the realms that they moved, and how many realms each of them may have. */
 const KEPT_UNITS = 1_000
-const UNIT_REALMS = 100
+const REALMS_PER_UNIT = 100
 
 /** The realms that a unit has moved, and the tables in which it changed or removed objects. */
 interface Moves {
@@ -62,7 +62,7 @@ export class Heads {
       insert.run(revision, JSON.stringify(realms.slice(start, start + REALMS_PER_ROW)))
     }
     const logged = this.#logged + realms.length
-    return logged > FOLD_AT ? logged - fold(connection) : logged
+    return logged > MAX_LOGGED_REALMS ? logged - fold(connection) : logged
   }
 
   /**
@@ -138,8 +138,8 @@ export class Heads {
   #keep(realms: readonly RealmRef[], revision: number): void {
     const units = this.#units
     const follows = units.at(-1)?.revision === revision - 1
-    if (realms.length > UNIT_REALMS || !follows) this.#units = []
-    if (realms.length > UNIT_REALMS) return
+    if (realms.length > REALMS_PER_UNIT || !follows) this.#units = []
+    if (realms.length > REALMS_PER_UNIT) return
     this.#units.push({ revision, realms })
     // In one go, so that a commit costs nothing to drop.
     if (this.#units.length > 2 * KEPT_UNITS) this.#units = this.#units.slice(-KEPT_UNITS)
@@ -174,9 +174,9 @@ function fold(connection: Connection): number {
   const heads = new Map<RealmRef, number>()
   let folded = 0
   let last = 0
-  const rows = connection.prepare<MoveRow>(`${SELECT} ORDER BY number LIMIT ?`).all(FOLD_STEP)
+  const rows = connection.prepare<MoveRow>(`${SELECT} ORDER BY number LIMIT ?`).all(REALMS_PER_FOLD)
   for (const row of rows) {
-    if (folded >= FOLD_STEP) break
+    if (folded >= REALMS_PER_FOLD) break
     const realms = realmsOf(row)
     for (const realm of realms) heads.set(realm, row.revision)
     folded += realms.length

@@ -91,11 +91,11 @@ export function requireSoundLog(file: string): void {
   // A process that works on the database may have begun the log anew meanwhile.
   const now = readIndex(file)
   if (found.isLast && (now === undefined || !now.header.equals(index!.header))) return
-  const place = found.isLast ? 'in its last commit' : 'and commits follow'
+  const where = found.isLast ? 'in its last commit' : 'and commits follow'
   const remove = found.isLast ? ` and rm ${file}-shm` : ''
   throw new SatchelError(
     'STORAGE_FAILED',
-    `${log} is damaged at byte ${found.at}, ${place}: put both files back from a backup, or give these commits up with truncate -s ${found.at} ${log}${remove}`,
+    `${log} is damaged at byte ${found.at}, ${where}: put both files back from a backup, or give these commits up with truncate -s ${found.at} ${log}${remove}`,
   )
 }
 
@@ -174,7 +174,8 @@ function findBreak(log: string, index: LogIndex | undefined): Break | undefined 
       if (broken === undefined) whole += 1
       // The size of the database in pages, with which a commit ends.
       const committed = frame.readUInt32BE(4)
-      const isCommit = committed > 0 && isOurs && (isWhole || committed < 2 * pages + MOST_GROWTH)
+      const isCommit =
+        committed > 0 && isOurs && (isWhole || committed < 2 * pages + MAX_GROWTH_FACTOR)
       if (isCommit && isWhole) pages = committed
       // Frames of a transaction that was rolled back may follow too, but no commit of it.
       if (broken !== undefined && isCommit) isCommitted = true
@@ -183,7 +184,7 @@ function findBreak(log: string, index: LogIndex | undefined): Break | undefined 
 }
 
 /** A commit that adds more pages to twice as many is taken for garbage. */
-const MOST_GROWTH = 1_024
+const MAX_GROWTH_FACTOR = 1_024
 
 /** True when the checksums of a frame are right, given those of the frame before. */
 function isFollowing(frame: Buffer, before: Uint8Array, isBigEndian: boolean): boolean {

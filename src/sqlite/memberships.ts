@@ -75,7 +75,7 @@ export function membershipReader(context: TxContext): MembershipReader {
         : {
             permissions: JSON.parse(row.permissions) as PermissionSet,
             roles: JSON.parse(row.roles) as string[],
-            place: JSON.stringify([row.permissions, row.roles]),
+            cursor: JSON.stringify([row.permissions, row.roles]),
           }
     },
     hadMemberRow(userId, email, key) {

@@ -39,9 +39,9 @@ export function checkObjects(
   let characters = STEP_CHARACTERS
   let checked = 0
   let next: string | undefined
-  const [place = '', position = '0'] = after.split(' ')
-  for (const row of statement.iterate(Number(place), ROWS_PER_STEP)) {
-    const from = row.seq === Number(place) + 1 ? Number(position) : 0
+  const [seq = '', position = '0'] = after.split(' ')
+  for (const row of statement.iterate(Number(seq), ROWS_PER_STEP)) {
+    const from = row.seq === Number(seq) + 1 ? Number(position) : 0
     const { problem, rest } = checkObject(context, table, row, meanings, accepting, from)
     if (problem !== undefined) faults.push({ problem, table: table.name, key: textOf(row.key) })
     if (rest !== undefined) return { checked, faults, next: `${row.seq - 1} ${rest}` }
@@ -275,12 +275,12 @@ export function checkEntries(
         .run(row.index, row.key, row.seq)
     }
   }
-  const placeOf = ({ index, key, seq }: EntryRow) =>
+  const cursorOf = ({ index, key, seq }: EntryRow) =>
     JSON.stringify([index, Buffer.from(key).toString('hex'), seq])
   return stepOf(
     rows.slice(0, checked),
     faults,
-    placeOf,
+    cursorOf,
     checked < rows.length ? checked : STEP_ENTRIES,
   )
 }
@@ -382,10 +382,10 @@ export function checkMemberships(
 export function stepOf<Row>(
   rows: readonly Row[],
   faults: readonly Fault[],
-  placeOf: (row: Row) => string,
+  cursorOf: (row: Row) => string,
   most = ROWS_PER_STEP,
 ): CheckedRows {
   const last = rows.at(-1)
   const isEnd = last === undefined || rows.length < most
-  return { checked: rows.length, faults, next: isEnd ? undefined : placeOf(last) }
+  return { checked: rows.length, faults, next: isEnd ? undefined : cursorOf(last) }
 }

@@ -2,11 +2,11 @@ import type { IndexLookup, PageEnd, PageQuery } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 import type { TxContext } from './context'
-import { type FoundRow, inRealms, listOf, mayHold, rowsAt } from './places'
+import { type FoundRow, inRealms, listOf, mayHold, rowsAt } from './located-rows'
 import { objectTable } from './tables'
 
 /** Of realms with more rows than this, enough are among the newest rows of the table. */
-const MOST_VISITED = 20_000
+const MAX_VISITED_ROWS = 20_000
 
 /** The next rows of a query, the newest first. */
 export function newestRows(
@@ -65,7 +65,7 @@ function newestIn(
   const { connection } = context
   const list = listOf(context, realms)
   const isMore = connection.prepare(`SELECT 1 ${inRealms(table)} LIMIT 1 OFFSET ?2`)
-  if (isMore.get(list, MOST_VISITED) !== null) return undefined
+  if (isMore.get(list, MAX_VISITED_ROWS) !== null) return undefined
   const rows = connection
     .prepare(`SELECT seq ${inRealms(table)} WHERE seq < ?2 ORDER BY seq DESC LIMIT ?3`)
     .values(list, below, most) as [number][]

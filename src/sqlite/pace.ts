@@ -9,7 +9,7 @@ export interface Pace {
 }
 
 /** A copy slows down while commits take this many times their usual time. */
-const MOST_TIMES = 2
+const SLOW_COMMIT_FACTOR = 2
 const FIRST_PAUSE_MS = 2
 const LONGEST_PAUSE_MS = 250
 /** The part of a commit in the usual time. */
@@ -38,7 +38,8 @@ export function createPace(): Pace {
     },
     pause() {
       const { total, commits } = recent
-      const isSlow = commits > 0 && usual !== undefined && total / commits > MOST_TIMES * usual
+      const isSlow =
+        commits > 0 && usual !== undefined && total / commits > SLOW_COMMIT_FACTOR * usual
       recent = { total: 0, commits: 0 }
       pause = isSlow ? Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, 2 * pause)) : pause / 2
       if (pause < 1) pause = 0

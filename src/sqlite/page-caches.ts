@@ -6,7 +6,7 @@ const BUDGET_BYTES = 48 * MIB
 /** The page caches of one database at least, however many are in use. */
 const MIN_BYTES = MIB / 2
 /** How often to look for databases that are no longer used, ms. */
-const LOOK_EVERY = 20_000
+const LOOK_EVERY_MS = 20_000
 
 /** The page caches of the databases of a store, which share one budget of memory. */
 export interface PageCaches extends Disposable {
@@ -32,7 +32,7 @@ interface Member {
  * Divides the budget among the databases in use; one that was not used between two looks keeps no page.
  * A single database has as much as it would have alone (design.md §2).
  */
-export function createPageCaches({ lookEvery = LOOK_EVERY } = {}): PageCaches {
+export function createPageCaches({ lookEvery = LOOK_EVERY_MS } = {}): PageCaches {
   const members = new Set<Member>()
   let active = 0
   let size = sizeFor(0)

@@ -15,7 +15,7 @@ import {
   shownRow,
   sizeOf,
   SMALL_VALUE,
-} from './places'
+} from './located-rows'
 import { erasing } from './realms'
 import { newestRows, rowsByKey } from './ordered-pages'
 import { objectTable } from './tables'

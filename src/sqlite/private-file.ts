@@ -38,7 +38,7 @@ const FLAGS = {
  * which other processes share, or in the memory of this process, when the disk has no room for that file. `none`: the
  * file has no log and nobody changes it, as in a backup, and no file is made beside it.
  */
-export type LogIndexPlace = 'file' | 'memory' | 'none'
+export type LogIndex = 'file' | 'memory' | 'none'
 
 const QUERIES = { memory: 'vfs=unix-excl', none: 'immutable=1' }
 
@@ -49,7 +49,7 @@ const QUERIES = { memory: 'vfs=unix-excl', none: 'immutable=1' }
 export function openDatabaseFile(
   file: string,
   mode: keyof typeof FLAGS,
-  index: LogIndexPlace = 'file',
+  index: LogIndex = 'file',
 ): Database {
   try {
     // Without a folder SQLite says why.

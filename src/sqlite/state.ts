@@ -20,8 +20,8 @@ export interface Counters {
   users: number
 }
 
-const REALM_LIMIT = 100_000
-const TEXT_LIMIT = 10_000
+const MAX_REALMS = 100_000
+const MAX_TEXTS = 10_000
 
 /**
  * The known facts of the committed state. They change only in the turn of the event loop in which a
@@ -52,7 +52,7 @@ export interface Committed {
   readonly realmsById: Map<string, Realm>
   readonly realmsByRef: Map<RealmRef, Realm>
   /**
-   * By the place of a chunk of a list: the hash of its text when the sum of each row was last checked. The
+   * By the name of a chunk of a list: the hash of its text when the sum of each row was last checked. The
    * same text again need not be checked row by row.
    */
   readonly verified: Map<string, number | bigint>
@@ -193,13 +193,13 @@ function toTable(row: TableRow, rows: readonly IndexRow[]): Table {
   }
 }
 
-export function memorizeText({ verified }: Committed, place: string, hash: number | bigint): void {
-  if (verified.size >= TEXT_LIMIT) verified.clear()
-  verified.set(place, hash)
+export function memorizeText({ verified }: Committed, name: string, hash: number | bigint): void {
+  if (verified.size >= MAX_TEXTS) verified.clear()
+  verified.set(name, hash)
 }
 
 export function memorizeRealm(committed: Committed, realm: Realm): void {
-  if (committed.realmsById.size >= REALM_LIMIT) {
+  if (committed.realmsById.size >= MAX_REALMS) {
     committed.realmsById.clear()
     committed.realmsByRef.clear()
   }

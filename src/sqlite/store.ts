@@ -40,7 +40,7 @@ export interface SqliteStore extends Store, TestStore {
    * Makes a folder with a database, beside the others, that of a new database, with an identity of its own where
    * the original is here. Throws `CONFLICT` when the name is taken, and removes what cannot be opened.
    */
-  place(name: string, draft: string): Promise<void>
+  install(name: string, draft: string): Promise<void>
   /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is no database name. */
   requireFree(name: string): void
   readonly serverAudit: ServerAudit
@@ -200,7 +200,7 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
       return compacted
     },
     requireFree,
-    async place(name, draft) {
+    async install(name, draft) {
       requireFree(name)
       renameSync(draft, folderOf(name))
       syncRoot()

@@ -1,7 +1,7 @@
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 import type { TxContext } from './context'
-import { type FoundRow, inRealms, listOf, READ_BYTES, whole } from './places'
+import { type FoundRow, inRealms, listOf, READ_BYTES, whole } from './located-rows'
 import { erasing } from './realms'
 import { memorizeText } from './state'
 import { isContentSound } from './sum'
@@ -25,13 +25,13 @@ export function textFrom(
   realm?: RealmRef,
 ): JoinedText | undefined {
   if (erasing(context).size > 0 || !fitsOneRead(context, table, after, most)) return undefined
-  const place = `${table.number} ${after} ${most} ${realm ?? ''}`
-  const known = context.committed.verified.get(place)
+  const name = `${table.number} ${after} ${most} ${realm ?? ''}`
+  const known = context.committed.verified.get(name)
   const chunk = known === undefined ? undefined : joined(context, table, after, most, realm)
   if (chunk !== undefined && Bun.hash.xxHash3(chunk.text) === known) return chunk
   const verified = joinVerified(context, table, after, most, realm)
   if (verified !== undefined) {
-    memorizeText(context.committed, place, Bun.hash.xxHash3(verified.text))
+    memorizeText(context.committed, name, Bun.hash.xxHash3(verified.text))
   }
   return verified
 }
@@ -109,7 +109,7 @@ export function knownText(
 ): string | undefined {
   if (!isLight(context, table, most)) return undefined
   const list = listOf(context, realms)
-  const known = context.committed.verified.get(placeOf(table, list))
+  const known = context.committed.verified.get(nameOfText(table, list))
   if (known === undefined) return undefined
   const text = joinedOf(context, table, most, list)
   return text !== undefined && Bun.hash.xxHash3(text) === known ? text : undefined
@@ -133,8 +133,8 @@ export function textOfRows(
   }
   const text = values.join(',')
   if (isLight(context, table, most)) {
-    const place = placeOf(table, listOf(context, realms))
-    memorizeText(context.committed, place, Bun.hash.xxHash3(text))
+    const name = nameOfText(table, listOf(context, realms))
+    memorizeText(context.committed, name, Bun.hash.xxHash3(text))
   }
   return text
 }
@@ -143,12 +143,12 @@ function isLight({ committed }: TxContext, { number }: Table, most: number): boo
   return (most + 1) * (committed.largest.get(number) ?? Infinity) <= READ_BYTES
 }
 
-function placeOf({ number }: Table, list: string): string {
-  return `${number} of ${list.length < LONG_LIST ? list : Bun.hash.xxHash3(list)}`
+function nameOfText({ number }: Table, list: string): string {
+  return `${number} of ${list.length < MAX_LIST_CHARACTERS ? list : Bun.hash.xxHash3(list)}`
 }
 
 /** A longer list of realms, in characters, is known by its hash. */
-const LONG_LIST = 100
+const MAX_LIST_CHARACTERS = 100
 
 /**
  * Joined by the database, no sum checked; undefined when there are more than `most` rows. SQLite visits the

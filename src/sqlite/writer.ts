@@ -13,20 +13,20 @@ import { pay, runIn, runSteps } from './steps'
 import { Unit } from './unit'
 
 /** A group closes at this many units or after this many ms (design.md §3). */
-const GROUP_UNITS = 512
+const UNITS_PER_GROUP = 512
 const GROUP_MS = 8
 /** A unit that waits longer than this for its turn is rejected, ms. */
-const QUEUE_TIMEOUT = 5_000
+const QUEUE_TIMEOUT_MS = 5_000
 /** The time budget of a unit, ms: the others wait for it. */
-const UNIT_TIMEOUT = 10_000
+const UNIT_TIMEOUT_MS = 10_000
 /** A unit that leaves its transaction unused for longer than this is ended, ms. */
-const IDLE_TIMEOUT = 4_000
+const IDLE_TIMEOUT_MS = 4_000
 /** How often the writer looks for units that wait or take too long, ms. */
-const WATCH_EVERY = 100
+const WATCH_EVERY_MS = 100
 /** How long the units of a database that is closed may go on, ms. */
-const CLOSE_TIMEOUT = 1_000
+const CLOSE_TIMEOUT_MS = 1_000
 /** The pause before the write lock of another process is tried again, ms. */
-const LOCK_RETRY = 20
+const LOCK_RETRY_MS = 20
 
 export interface Writer {
   /** How many units wait for their turn. */
@@ -108,7 +108,7 @@ export function createWriter(hooks: WriterHooks): Writer {
       isSecondRun: false,
     }
     queue.push(pending)
-    watch ??= setTimeout(look, WATCH_EVERY).unref()
+    watch ??= setTimeout(look, WATCH_EVERY_MS).unref()
     if (!isRunning) {
       isRunning = true
       setImmediate(turn)
@@ -133,9 +133,9 @@ export function createWriter(hooks: WriterHooks): Writer {
 
   /** A unit whose work is done already is committed with its group. */
   function abort(pending: Pending): void {
-    const place = queue.indexOf(pending)
-    if (place >= 0) {
-      queue.splice(place, 1)
+    const index = queue.indexOf(pending)
+    if (index >= 0) {
+      queue.splice(index, 1)
       pending.reject(aborted())
     } else if (running?.pending === pending) {
       running.end(aborted())
@@ -144,7 +144,7 @@ export function createWriter(hooks: WriterHooks): Writer {
 
   /** Runs on a timer, because the unit under way may never end by itself. */
   function look(): void {
-    watch = isRunning ? setTimeout(look, WATCH_EVERY).unref() : undefined
+    watch = isRunning ? setTimeout(look, WATCH_EVERY_MS).unref() : undefined
     const now = elapsed()
     rejectLate(now)
     if (running === undefined) return
@@ -153,8 +153,8 @@ export function createWriter(hooks: WriterHooks): Writer {
       running.uses = unit.uses
       running.used = now
     }
-    if (now - running.used >= IDLE_TIMEOUT) running.end(stuck())
-    else if (now - running.begun >= UNIT_TIMEOUT && pending.options.isUnbounded !== true) {
+    if (now - running.used >= IDLE_TIMEOUT_MS) running.end(stuck())
+    else if (now - running.begun >= UNIT_TIMEOUT_MS && pending.options.isUnbounded !== true) {
       running.end(tooLong())
     }
   }
@@ -178,7 +178,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   function isFull(now: number): boolean {
-    return members.length >= GROUP_UNITS || now - begun >= GROUP_MS
+    return members.length >= UNITS_PER_GROUP || now - begun >= GROUP_MS
   }
 
   function stop(): void {
@@ -207,7 +207,7 @@ export function createWriter(hooks: WriterHooks): Writer {
         const failure = storageFailure(error)
         if (group === undefined && isBusy(failure)) {
           queue.unshift(pending)
-          await Bun.sleep(LOCK_RETRY)
+          await Bun.sleep(LOCK_RETRY_MS)
           continue
         }
         pending.reject(failure)
@@ -218,11 +218,11 @@ export function createWriter(hooks: WriterHooks): Writer {
 
   /** Rejects units that waited too long, but none that already ran once. */
   function rejectLate(now: number): void {
-    let place = 0
-    while (queue[place]?.isSecondRun === true) place += 1
-    for (let next = queue[place]; next !== undefined; next = queue[place]) {
-      if (now - next.since <= QUEUE_TIMEOUT) return
-      queue.splice(place, 1)
+    let index = 0
+    while (queue[index]?.isSecondRun === true) index += 1
+    for (let next = queue[index]; next !== undefined; next = queue[index]) {
+      if (now - next.since <= QUEUE_TIMEOUT_MS) return
+      queue.splice(index, 1)
       next.reject(
         new SatchelError('BUSY', 'The database is busy: nothing was stored, repeat the request', {
           retryAfter: 1,
@@ -352,7 +352,7 @@ export function createWriter(hooks: WriterHooks): Writer {
       const timer = setTimeout(() => {
         for (const pending of queue.splice(0)) pending.reject(refuse())
         running?.end(refuse())
-      }, CLOSE_TIMEOUT)
+      }, CLOSE_TIMEOUT_MS)
       await drained()
       clearTimeout(timer)
       clearTimeout(watch)
@@ -381,7 +381,7 @@ function isUndivided({ options, isSecondRun }: Pending): boolean {
 function tooLong(): SatchelError {
   return new SatchelError(
     'BUSY',
-    `The request took longer than ${UNIT_TIMEOUT / 1000} s and nothing was stored: write less at once`,
+    `The request took longer than ${UNIT_TIMEOUT_MS / 1000} s and nothing was stored: write less at once`,
     { retryAfter: 1 },
   )
 }
@@ -389,7 +389,7 @@ function tooLong(): SatchelError {
 /** A mistake of ours: the caller cannot do anything about it. */
 function stuck(): Error {
   return new Error(
-    `a unit did not use its transaction for ${IDLE_TIMEOUT / 1000} s: it awaits something else, such as another write`,
+    `a unit did not use its transaction for ${IDLE_TIMEOUT_MS / 1000} s: it awaits something else, such as another write`,
   )
 }
 

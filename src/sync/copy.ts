@@ -1,5 +1,5 @@
 import type { ReadTx } from '../domain/store/store'
-import { placeRevision } from '../domain/sync/revision'
+import { numberOfRevision } from '../domain/sync/revision'
 import type { Sight } from './sight'
 
 /** A revision as the client named it, or as it was sent to it. */
@@ -93,7 +93,7 @@ export class Copy {
   revision(tx: ReadTx, sight: Sight, upTo: number): number | undefined {
     const base = this.#base
     if (base === undefined) return undefined
-    base.revision ??= placeRevision(tx.runs.list(), upTo, base.text) ?? null
+    base.revision ??= numberOfRevision(tx.runs.list(), upTo, base.text) ?? null
     const { revision } = base
     if (revision === null || revision < tx.runs.oldest()) return undefined
     if (!this.#isVerified) this.#verify(tx, sight, revision)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { readConfig, requireOnePlace, UsageError } from '../../src/config/config'
+import { readConfig, requireOneStorage, UsageError } from '../../src/config/config'
 import { isLoopback } from '../../src/net/networks'
 
 const environment = {}
@@ -98,7 +98,7 @@ test('refuses a folder for a server in memory, whatever names it', () => {
     [{ environment: { SATCHEL_MEMORY: 'true' }, flags: { data: './data' } }, '--data'],
     [{ environment, file, flags: { memory: true } }, `data in ${file}`],
   ] as const) {
-    expect(() => requireOnePlace(readConfig(sources), sources)).toThrow(
+    expect(() => requireOneStorage(readConfig(sources), sources)).toThrow(
       `${name} and --memory cannot be combined`,
     )
   }
@@ -108,7 +108,7 @@ test('refuses a folder for a server in memory, whatever names it', () => {
     { environment, file: empty, flags: { memory: true } },
     { environment, file, flags: {} },
   ]) {
-    expect(() => requireOnePlace(readConfig(sources), sources)).not.toThrow()
+    expect(() => requireOneStorage(readConfig(sources), sources)).not.toThrow()
   }
 })
 

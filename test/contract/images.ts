@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { placeRevision, formatRevision } from '../../src/domain/sync/revision'
+import { numberOfRevision, formatRevision } from '../../src/domain/sync/revision'
 import { declareIn, insert, keysOf, type OpenStore, refusalOf } from './fixture'
 import { user } from './user-fixture'
 
@@ -23,7 +23,8 @@ export function describeImages(openStore: OpenStore): void {
       const restored = await store.open('main')
       expect(restored.id).toBe(id)
       expect(await keysOf(restored, table)).toEqual(['before'])
-      const place = () => restored.read((tx) => placeRevision(tx.runs.list(), tx.revision(), given))
+      const place = () =>
+        restored.read((tx) => numberOfRevision(tx.runs.list(), tx.revision(), given))
       expect(await place()).toBeUndefined()
       await insert(restored, table, 'again')
       expect(await place()).toBeUndefined()

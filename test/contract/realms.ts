@@ -222,7 +222,7 @@ export function describeRealms(openStore: OpenStore): void {
               const rights = reader.nextRights(realm, accepted, after)
               if (rights === undefined) break
               found.push(JSON.stringify([rights.permissions, rights.roles]))
-              after = rights.place
+              after = rights.cursor
             }
             expect(found).toHaveLength(expected(realm, accepted).size)
             expect(new Set(found)).toEqual(expected(realm, accepted))

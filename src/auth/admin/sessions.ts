@@ -93,11 +93,11 @@ const LONGEST_MS = 12 * HOUR
 const CONFIRMED_MS = 10 * MINUTE
 const LOOK_EVERY_MS = SECOND
 /** Beyond these the oldest link, or the session that was used least recently, ends: one of a client first. */
-const MOST_LINKS = 100
-const MOST_SESSIONS = 100
-const MOST_SESSIONS_OF_CLIENT = 10
+const MAX_LINKS = 100
+const MAX_SESSIONS = 100
+const MAX_SESSIONS_OF_CLIENT = 10
 /** How many cookies of a request are looked at. */
-const MOST_COOKIES = 50
+const MAX_COOKIES = 50
 
 interface Entry {
   readonly session: AdminSession
@@ -122,7 +122,7 @@ export function createAdminSessions({
   // Sessions that have ended stay so when the clock of the machine is set back.
   const clock = createSteadyClock(machine)
   const seal = createSeal(clock)
-  const links = createOnce<LinkOrder>(clock, LINK_LIFE_MS, MOST_LINKS)
+  const links = createOnce<LinkOrder>(clock, LINK_LIFE_MS, MAX_LINKS)
   const entries = new Map<string, Entry>()
   const streams = new Set<Following>()
   let looking: Disposable | undefined
@@ -163,9 +163,9 @@ export function createAdminSessions({
     const all = [...entries.values()].toSorted((one, other) => one.used - other.used)
     const ofClients = all.filter(({ session }) => session.client !== null)
     const own = ofClients.filter(({ session }) => session.client?.id === client?.id)
-    const isFull = all.length >= MOST_SESSIONS
+    const isFull = all.length >= MAX_SESSIONS
     const [oldest] =
-      own.length >= MOST_SESSIONS_OF_CLIENT ? own : isFull ? [...ofClients, ...all] : []
+      own.length >= MAX_SESSIONS_OF_CLIENT ? own : isFull ? [...ofClients, ...all] : []
     if (oldest !== undefined) end(oldest.session.id)
   }
 
@@ -173,7 +173,7 @@ export function createAdminSessions({
     cookies: readonly string[],
     isRight: (entry: Entry) => boolean,
   ): Promise<LiveSession> {
-    for (const cookie of cookies.slice(0, MOST_COOKIES)) {
+    for (const cookie of cookies.slice(0, MAX_COOKIES)) {
       const entry = entries.get((await seal.open(cookie)) ?? '')
       if (entry !== undefined && isRight(entry)) return await useEntry(entry)
     }

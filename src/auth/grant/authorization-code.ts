@@ -9,7 +9,7 @@ import { PUBLIC_CLIENT } from '../../domain/access/actor'
 import type { Person } from '../../domain/user/policy'
 import { isLive, type Code } from '../../domain/store/credentials'
 import { HOUR, MINUTE } from '../../domain/value/time'
-import { MOST_PRUNED } from '../limits'
+import { MAX_PRUNED_ROWS } from '../limits'
 
 /**
  * Exchanges the code of a login with an outside provider for tokens (protocol.md §2.3, §3.3). A code
@@ -52,17 +52,17 @@ export function issueCode(tx: WriteTx, person: Person, now: number): string {
     state: { email: person.email, name: person.name },
     attempts: 0,
     created: now,
-    expires: now + CODE_LIFE,
+    expires: now + CODE_LIFE_MS,
     used: null,
   })
-  tx.prune('codes', now - HOUR, MOST_PRUNED)
+  tx.prune('codes', now - HOUR, MAX_PRUNED_ROWS)
   return code
 }
 
 /** How often a code may be used while the decision about its holder fails. */
 const MAX_USES = 5
 /** Five minutes (protocol.md §3.3, promise 17). */
-const CODE_LIFE = 5 * MINUTE
+const CODE_LIFE_MS = 5 * MINUTE
 /** Codes of the last hour are kept: they count towards the limits (promise 21). */
 
 /** Redeems the code in this unit; undefined when it is unknown or no longer valid. */

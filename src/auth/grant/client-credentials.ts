@@ -137,7 +137,8 @@ export function requireClaims(value: unknown): PersonClaims {
   const claims = new Map(Object.entries(value))
   refuseReserved(claims)
   const extra = [...claims].filter(([name]) => !OWN.has(name))
-  if (extra.length > MAX_EXTRA) throw invalid(`"claims" has more than ${MAX_EXTRA} extra claims`)
+  if (extra.length > MAX_EXTRA_CLAIMS)
+    throw invalid(`"claims" has more than ${MAX_EXTRA_CLAIMS} extra claims`)
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_BYTES) {
     throw invalid(`"claims" is larger than ${MAX_BYTES} bytes`)
   }
@@ -152,7 +153,7 @@ export function requireClaims(value: unknown): PersonClaims {
 }
 
 const OWN = new Set(['sub', 'email', 'name'])
-const MAX_EXTRA = 32
+const MAX_EXTRA_CLAIMS = 32
 const MAX_BYTES = 4096
 
 const RESERVED = new Set([

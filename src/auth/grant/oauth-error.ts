@@ -18,7 +18,7 @@ export function oauthError(error: SatchelError): OAuthError | undefined {
   const { code } = error
   const row = REFUSALS[code]
   if (row === undefined) return undefined
-  const message = error.message.slice(0, LONGEST_MESSAGE)
+  const message = error.message.slice(0, MAX_MESSAGE_CHARACTERS)
   return { ...row, error_description: describe(message), code, message }
 }
 
@@ -64,7 +64,7 @@ const REFUSALS: Partial<Record<ErrorCode, { readonly status: number; readonly er
 }
 
 /** The message is sent twice, and the body of a refusal has at most 4 KiB (design.md §6). */
-const LONGEST_MESSAGE = 500
+const MAX_MESSAGE_CHARACTERS = 500
 
 /** RFC 6749 §5.2 allows printable ASCII without `"` and `\`. */
 function describe(message: string): string {

@@ -65,7 +65,7 @@ export function findPublicKey(parameters: Parameters): string | undefined {
  * (protocol.md §2.1). Throws `INVALID_REQUEST`.
  */
 export function requirePublicKey(value: unknown): string {
-  if (typeof value === 'string' && value.length <= LONGEST_KEY && value.startsWith(HEADER)) {
+  if (typeof value === 'string' && value.length <= MAX_KEY_CHARACTERS && value.startsWith(HEADER)) {
     const key = parse(value)
     if (key !== undefined && isStrong(key)) return pemOf(key)
   }
@@ -93,9 +93,9 @@ export function isSignedBy(
 }
 
 const HEADER = '-----BEGIN PUBLIC KEY-----'
-const LONGEST_KEY = 8192
+const MAX_KEY_CHARACTERS = 8192
 /** Checking a signature of a larger key takes so long that it would help a denial of service. */
-const MAX_BITS = 8192
+const MAX_KEY_BITS = 8192
 
 /** The names that clients use: WebCrypto's, those of JWA, and `RSA256` (protocol.md §14.1). */
 const ALGORITHMS = new Map<string, KeyObject['asymmetricKeyType']>([
@@ -117,7 +117,7 @@ function parse(pem: string): KeyObject | undefined {
 function isStrong(key: KeyObject): boolean {
   const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {}
   return key.asymmetricKeyType === 'rsa'
-    ? modulusLength >= 2048 && modulusLength <= MAX_BITS
+    ? modulusLength >= 2048 && modulusLength <= MAX_KEY_BITS
     : key.asymmetricKeyType === 'ec' && namedCurve === 'prime256v1'
 }
 
@@ -132,7 +132,7 @@ function pemOf(key: KeyObject): string {
  */
 export function parseTimespan(value: unknown, parameter: string): number {
   if (typeof value === 'number' && Number.isFinite(value)) return value * SECOND
-  if (typeof value === 'string' && value.length <= LONGEST_SPAN) {
+  if (typeof value === 'string' && value.length <= MAX_SPAN_CHARACTERS) {
     const [, amount, unit = 'ms'] = SPAN.exec(value) ?? []
     const length = LENGTHS.get(unit.toLowerCase())
     if (amount !== undefined && length !== undefined) return Number(amount) * length
@@ -144,7 +144,7 @@ export function parseTimespan(value: unknown, parameter: string): number {
 }
 
 const SPAN = /^(-?(?:\d+(?:\.\d+)?|\.\d+)) *([a-z]+)?$/i
-const LONGEST_SPAN = 100
+const MAX_SPAN_CHARACTERS = 100
 
 const LENGTHS = new Map(
   [

@@ -17,7 +17,7 @@ import {
 } from './parameters'
 import type { RefreshToken } from '../../domain/store/credentials'
 import { SECOND, DAY } from '../../domain/value/time'
-import { MOST_PRUNED } from '../limits'
+import { MAX_PRUNED_ROWS } from '../limits'
 
 /**
  * Gives a new access token for a refresh token and a fresh signature with its private key
@@ -70,9 +70,10 @@ export function refresh({ database, clock, signatureClock, issuer, limits }: Gra
       tx.refreshTokens.recordUse(hash, timeStamp, signedBy)
       if (!isDue) return false
       // A signature of the fastest accepted clock can be replayed until twice the skew.
-      const uses = tx.prune('refreshUses', signedBy - 2 * skew, MOST_PRUNED)
+      const uses = tx.prune('refreshUses', signedBy - 2 * skew, MAX_PRUNED_ROWS)
       return (
-        uses < MOST_PRUNED && tx.prune('refreshTokens', now - IDLE_MS, MOST_PRUNED) < MOST_PRUNED
+        uses < MAX_PRUNED_ROWS &&
+        tx.prune('refreshTokens', now - IDLE_MS, MAX_PRUNED_ROWS) < MAX_PRUNED_ROWS
       )
     })
     if (isPruned) pruned = now

@@ -24,7 +24,7 @@ import { shownName } from '../../domain/value/shown-name'
 import { describeOrigin, type OriginName } from '../origin-name'
 import { isLoopbackHost } from '../../domain/value/web-address'
 import { DAY } from '../../domain/value/time'
-import { MOST_PRUNED } from '../limits'
+import { MAX_PRUNED_ROWS } from '../limits'
 
 /** Invitations by mail (protocol.md §6.4): the link proves access to the mailbox. */
 export interface Invitations {
@@ -175,7 +175,7 @@ export function sendInvitation(
   const page = describeOrigin(tx, origin ?? findOnlyPage(tx), database.name)
   const secret = newSecret()
   mailer.post(tx, compose(facts, page, `${address}/invitation?token=${secret}`))
-  tx.prune('invitations', now - LIFE_MS, MOST_PRUNED)
+  tx.prune('invitations', now - LIFE_MS, MAX_PRUNED_ROWS)
   tx.invitations.put({
     id: hashSecret(secret),
     member,

@@ -44,7 +44,7 @@ async function verifyToken(
   { issuer, audience }: Audience,
   now: number,
 ): Promise<JWTPayload> {
-  if (token.length > MAX_LENGTH) throw invalid('The access token is too long')
+  if (token.length > MAX_TOKEN_CHARACTERS) throw invalid('The access token is too long')
   try {
     const { payload } = await jwtVerify(token, (header) => findKey(header, keys), {
       algorithms: [ALGORITHM],
@@ -105,7 +105,7 @@ export const USER = 'incarnation'
 const ALGORITHM = 'ES256'
 const ECDSA = { name: 'ECDSA', hash: 'SHA-256' }
 const TYPE = 'at+jwt'
-const MAX_LENGTH = 16_384
+const MAX_TOKEN_CHARACTERS = 16_384
 /** Ours have only these: a header that names a key elsewhere (`jku`, `jwk`, `x5u`) is foreign. */
 const HEADER_NAMES = new Set(['alg', 'typ', 'kid'])
 

@@ -3,7 +3,7 @@ import type { Letter } from '../../domain/store/mailer'
 import { CONNECT_CLIENT } from '../../domain/value/scope'
 import { requireClientsOf } from '../../domain/database/client'
 import type { ReadTx } from '../../domain/store/store'
-import { MOST_PRUNED, tooMany } from '../limits'
+import { MAX_PRUNED_ROWS, tooMany } from '../limits'
 import type { OtpSent, TokenRequest, Grant, GrantParts } from '../grant/grant'
 import {
   type LoginName,
@@ -74,7 +74,7 @@ export function otpRequest(
       const letter = compose(tx, name, code, otp, origin)
       mailer.post(tx, letter)
       tx.codes.put(code)
-      tx.prune('codes', now - HOUR, MOST_PRUNED)
+      tx.prune('codes', now - HOUR, MAX_PRUNED_ROWS)
     })
     return { type: 'otp-sent', otp_id: otpId }
   }

@@ -37,7 +37,7 @@ export interface LoginStates {
 }
 
 /** Half an hour (protocol.md §3.3). */
-export const STATE_LIFE = 30 * MINUTE
+export const STATE_LIFE_MS = 30 * MINUTE
 
 /**
  * States that are valid for half an hour and not stored until they are used. The provider can read
@@ -68,7 +68,7 @@ export function createLoginStates(
         provider,
         redirect,
         browser: hashSecret(browser),
-        exp: Math.floor((clock.now() + STATE_LIFE) / 1000),
+        exp: Math.floor((clock.now() + STATE_LIFE_MS) / 1000),
         // The plugin would read the system's clock.
         iat: false,
       })

@@ -154,10 +154,10 @@ function findName(user: string | null): string | null {
   try {
     const { name } = JSON.parse(user) as { readonly name?: unknown }
     const { firstName = '', lastName = '' } = name as Readonly<Record<string, unknown>>
-    return `${String(firstName)} ${String(lastName)}`.trim().slice(0, LONGEST_NAME) || null
+    return `${String(firstName)} ${String(lastName)}`.trim().slice(0, MAX_NAME_CHARACTERS) || null
   } catch {
     return null
   }
 }
 
-const LONGEST_NAME = 200
+const MAX_NAME_CHARACTERS = 200

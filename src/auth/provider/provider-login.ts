@@ -15,7 +15,7 @@ import type { Clock } from '../../clock'
 import type { Provider } from '../../domain/store/records'
 import type { Person } from '../../domain/user/policy'
 import { escapeUnits } from '../../domain/value/escape'
-import { MOST_PRUNED } from '../limits'
+import { MAX_PRUNED_ROWS } from '../limits'
 
 /** Logins with an outside provider (spec.md §4.4, protocol.md §3.3). */
 export interface ProviderLogins {
@@ -122,7 +122,7 @@ export function createProviderLogins(parts: ProviderLoginParts): ProviderLogins 
   /** Throws `INVALID_REQUEST` when it was spent before. */
   async function spend({ id, expires }: LoginState): Promise<void> {
     const isFirst = await database.write((tx) => {
-      tx.prune('logins', clock.now(), MOST_PRUNED)
+      tx.prune('logins', clock.now(), MAX_PRUNED_ROWS)
       return tx.logins.spend(id, expires)
     })
     if (isFirst) return

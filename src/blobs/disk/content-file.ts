@@ -4,19 +4,19 @@ import { createOwnFile, promised, syncDescriptor } from '../../disk'
 import { nextTurn } from '../../domain/value/turn'
 
 /** Written at once, in bytes; an upload holds twice this in memory. */
-const BATCH = 256 * 1024
+const BATCH_BYTES = 256 * 1024
 /** Chunks in a batch: otherwise a sender of single bytes makes us hold a quarter of a million of them. */
 const BATCH_CHUNKS = 256
 /**
  * The first bytes of a file are written synchronously: the kernel buffers them at once, and another
  * thread would double the cost. More than that may have to wait for the disk.
  */
-const AT_ONCE = 1024 * 1024
+const MAX_BYTES_READ_WHOLE = 1024 * 1024
 /**
  * Synced while more arrives, in bytes: at the end there is little left to wait for, and the database
  * does not queue behind gigabytes of blobs.
  */
-const SYNC_EVERY = 16 * 1024 * 1024
+const SYNC_EVERY_BYTES = 16 * 1024 * 1024
 
 export interface Content {
   /** SHA-256 in hex. */
@@ -65,10 +65,10 @@ export async function writeContent(
     batch = []
     batched = 0
     await writing.settled()
-    if (size <= AT_ONCE) writeNow(file, chunks, length)
+    if (size <= MAX_BYTES_READ_WHOLE) writeNow(file, chunks, length)
     else writing.begin(() => writeAll(file, chunks, length))
     for (const chunk of chunks) hasher.update(chunk)
-    if (!isDurable || unsynced < SYNC_EVERY) return
+    if (!isDurable || unsynced < SYNC_EVERY_BYTES) return
     unsynced = 0
     await syncing.settled()
     syncing.begin(() => promised((done) => fdatasync(file, done)))
@@ -81,7 +81,7 @@ export async function writeContent(
       onGrow(size)
       batch.push(chunk)
       batched += chunk.length
-      if (batched >= BATCH || batch.length >= BATCH_CHUNKS) await flush()
+      if (batched >= BATCH_BYTES || batch.length >= BATCH_CHUNKS) await flush()
     }
     await flush()
   } catch (error) {
@@ -109,7 +109,7 @@ export async function readContent(
 ): Promise<Content> {
   await using file = await open(path, 'r')
   const hasher = new Bun.CryptoHasher('sha256')
-  const buffer = Buffer.allocUnsafe(BATCH)
+  const buffer = Buffer.allocUnsafe(BATCH_BYTES)
   for (let size = 0; ;) {
     const { bytesRead } = await file.read(buffer, 0, buffer.length)
     if (bytesRead === 0) return { hash: hasher.digest('hex'), size }

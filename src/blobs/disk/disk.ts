@@ -26,7 +26,7 @@ export interface DiskOptions {
 }
 
 /** Files of arrivals that stay open until they are recorded; later ones are synced and closed at once. */
-const MOST_OPEN = 64
+const MAX_OPEN_FILES = 64
 
 /**
  * Stores bytes as the file `<folder>/<their SHA-256 in hex>`: one folder, because uploads at the same time share its
@@ -81,7 +81,7 @@ export function createDiskBlobs(
     )
     if (isClosed) throw closing()
     // An open file needs only one wait for the disk, but a request or an import may hold thousands.
-    if (open >= MOST_OPEN) {
+    if (open >= MAX_OPEN_FILES) {
       if (isDurable) await onDisk(() => file.sync())
       file[Symbol.dispose]()
     } else {

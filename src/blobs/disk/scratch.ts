@@ -31,7 +31,7 @@ export function createDiskScratch(folder: string, clock: Clock, freeOn = spaceOf
       makeFolder(folder)
       return await freeOn(folder)
     })
-    return free - Math.min(KEPT_FREE, total * KEPT_SHARE)
+    return free - Math.min(MIN_FREE_BYTES, total * MIN_FREE_SHARE)
   }
 
   return {
@@ -58,10 +58,10 @@ export function createDiskScratch(folder: string, clock: Clock, freeOn = spaceOf
 }
 
 /** Free bytes of the disk that imports leave to everybody else, and of a small disk this share. */
-const KEPT_FREE = 64 * 2 ** 20
-const KEPT_SHARE = 0.05
+const MIN_FREE_BYTES = 64 * 2 ** 20
+const MIN_FREE_SHARE = 0.05
 /** A file asks for the free space after this many bytes. */
-const ASK_EVERY = 8 * 2 ** 20
+const ASK_EVERY_BYTES = 8 * 2 ** 20
 
 /** In bytes. */
 interface Space {
@@ -75,7 +75,7 @@ async function spaceOf(folder: string): Promise<Space> {
 }
 
 /** How much text is written at once, in UTF-16 units. */
-const WRITE_UNITS = 64 * 1024
+const BYTES_PER_WRITE = 64 * 1024
 
 async function createWriter(
   folder: string,
@@ -100,7 +100,7 @@ async function createWriter(
 
   async function append(bytes: Uint8Array): Promise<void> {
     size += bytes.length
-    if (size - sizeWhenAsked >= ASK_EVERY) {
+    if (size - sizeWhenAsked >= ASK_EVERY_BYTES) {
       if ((await available()) < bytes.length) {
         throw new SatchelError('STORAGE_FULL', FULL)
       }
@@ -123,7 +123,7 @@ async function createWriter(
     async write(piece) {
       if (typeof piece === 'string') {
         buffered += piece
-        if (buffered.length >= WRITE_UNITS) await flush()
+        if (buffered.length >= BYTES_PER_WRITE) await flush()
         return
       }
       await flush()

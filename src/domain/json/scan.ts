@@ -144,8 +144,8 @@ export function decodeUtf8(bytes: Uint8Array, { name, start }: JsonSource): stri
   try {
     return UTF8.decode(bytes)
   } catch {
-    const place = start === undefined ? '' : ` in what begins at ${describePosition(start)}`
-    throw new SatchelError('INVALID_REQUEST', `${name} is not well-formed UTF-8${place}`)
+    const where = start === undefined ? '' : ` in what begins at ${describePosition(start)}`
+    throw new SatchelError('INVALID_REQUEST', `${name} is not well-formed UTF-8${where}`)
   }
 }
 
@@ -180,6 +180,6 @@ function tooManyProperties(most: number): SatchelError {
 function describeFault(text: string, { name, start }: JsonSource): string {
   const fault = findJsonFault(text)
   if (fault === undefined) return `${name} is not valid JSON`
-  const place = describePosition(positionAt(text, fault.offset, start))
-  return `${name} is not valid JSON: ${fault.expected} is expected at ${place}`
+  const where = describePosition(positionAt(text, fault.offset, start))
+  return `${name} is not valid JSON: ${fault.expected} is expected at ${where}`
 }

@@ -109,8 +109,8 @@ export async function readShaped(
         put(path, new LeftOut(tooManyIn(limits)))
       } else if (bytes.length > SLICE) {
         const holder = levels.at(-1)?.holder ?? root
-        const place = Array.isArray(holder) ? holder.length : (path.at(-1) ?? '')
-        const pending = { bytes: new Uint8Array(bytes), holder, place, limits, token }
+        const key = Array.isArray(holder) ? holder.length : (path.at(-1) ?? '')
+        const pending = { bytes: new Uint8Array(bytes), holder, key, limits, token }
         late.push(pending)
         put(path, pending)
       } else {
@@ -136,7 +136,7 @@ export async function readShaped(
 
   /** Parses a large value, in slices. */
   async function parseLate(pending: Late): Promise<void> {
-    const { bytes, holder, place, limits, token } = pending
+    const { bytes, holder, key, limits, token } = pending
     let value: unknown
     try {
       const source = { name: NAME, start: token }
@@ -150,8 +150,8 @@ export async function readShaped(
       value = new LeftOut(error)
     }
     // Of duplicate keys the last one counts.
-    if (Array.isArray(holder)) holder[Number(place)] = value
-    else if (holder[place] === pending) setOwn(holder, String(place), value)
+    if (Array.isArray(holder)) holder[Number(key)] = value
+    else if (holder[key] === pending) setOwn(holder, String(key), value)
   }
 
   async function reserve(): Promise<void> {
@@ -186,7 +186,7 @@ type Holder = WireObject | unknown[]
 interface Late {
   readonly bytes: Uint8Array
   readonly holder: Holder
-  readonly place: string | number
+  readonly key: string | number
   readonly limits: JsonLimits
   readonly token: Token
 }

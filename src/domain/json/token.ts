@@ -245,12 +245,12 @@ export interface Token extends Position {
 }
 
 /** The token whose first byte is `byte`. */
-function beginToken(byte: number, isKey: boolean, offset: number, place: Position): Token {
+function beginToken(byte: number, isKey: boolean, offset: number, position: Position): Token {
   const inString = byte === QUOTE
   const depth = byte === OPEN_ARRAY || byte === OPEN_OBJECT ? 1 : 0
   const isBare = !inString && depth === 0
   const rest = { inString, escaped: false, pieces: [], size: 0, marks: 0 }
-  return { ...place, offset, isKey, isBare, depth, ...rest }
+  return { ...position, offset, isKey, isBare, depth, ...rest }
 }
 
 /** Goes on with a token at `from`: where it ends, or -1 when the chunk ends before it. */

@@ -167,9 +167,9 @@ export function findObject(tx: ReadTx, table: Table, key: string): TimedObject {
 function describeObject(tx: ReadTx, object: TimedObject): BrowsedObject {
   const { key, realm, owner, revision, updated, isDamaged = false } = object
   const realmId = tx.realms.findByRef(realm)?.id ?? ''
-  const place = { key, realmId, owner, revision, updated, isDamaged }
-  if (isDamaged) return { ...place, size: 0, value: null, cut: [] }
-  return { ...place, size: object.value.length, ...shown(object.value) }
+  const head = { key, realmId, owner, revision, updated, isDamaged }
+  if (isDamaged) return { ...head, size: 0, value: null, cut: [] }
+  return { ...head, size: object.value.length, ...shown(object.value) }
 }
 
 function shown(text: string): Pick<BrowsedObject, 'value' | 'cut'> {

@@ -49,10 +49,10 @@ function tracesOfObject(tx: ReadTx, object: TimedObject): ObjectTrace[] {
   const newest = written
     .toSorted(([, one], [, other]) => other[1] - one[1])
     .slice(0, MOST_PROPERTIES)
-  const place = nameOf(tx, realm)
+  const name = nameOf(tx, realm)
   return [
     traceOf(tx, rest, `Came into being`),
-    ...(entered === born ? [] : [quiet(entered, `Came into the realm ${place}`)]),
+    ...(entered === born ? [] : [quiet(entered, `Came into the realm ${name}`)]),
     ...newest.map(([path, stamp]) => traceOf(tx, stamp, `${quoted(path)} was written`)),
     { at: updated, revision, text: 'Was written last', by: null },
   ]
@@ -63,9 +63,8 @@ function tracesOfTombstone(
   { realm, revision, client }: Tombstone,
   object: TimedObject | undefined,
 ): ObjectTrace {
-  const place = nameOf(tx, realm)
-  const text =
-    object === undefined ? `Was deleted in the realm ${place}` : `Left the realm ${place}`
+  const name = nameOf(tx, realm)
+  const text = object === undefined ? `Was deleted in the realm ${name}` : `Left the realm ${name}`
   return { at: null, revision, text, by: writerOf(tx, client ?? 0) }
 }
 

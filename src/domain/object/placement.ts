@@ -19,7 +19,7 @@ export function place(
   const realm = realmFor(writing, draft, previous)
   const owner = draft.owner !== undefined ? draft.owner : defaultOwner(writing, realm, previous)
   const key = draft.key ?? newKey(tx, table, realm)
-  requirePrivatePlace(table, key, realm.id)
+  requirePrivateRealm(table, key, realm.id)
   if (isComplete(draft, realm, owner)) return { draft, key, realm, owner, previous }
   const path = table.primaryKey?.[0] ?? ''
   const fields = { ...(draft.key === undefined ? { [path]: key } : {}), realmId: realm.id, owner }
@@ -36,7 +36,7 @@ function isComplete({ key, realmId, owner: given }: Draft, realm: Realm, owner: 
  * `#x:<user>` stays in the private realm of that user (protocol.md §10.3), for every writer. Throws
  * `UNPROCESSABLE`.
  */
-export function requirePrivatePlace(table: Table, key: string, realmId: string): void {
+export function requirePrivateRealm(table: Table, key: string, realmId: string): void {
   if (!key.startsWith('#') || table.compound) return
   if (!realmId.startsWith('rlm') && key.endsWith(`:${realmId}`)) return
   throw new SatchelError(

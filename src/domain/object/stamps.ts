@@ -1,4 +1,5 @@
 import type { TimedObject } from '../store/objects'
+import type { OperationPlace } from '../store/sync'
 import { type WireObject, changedProperties } from '../value/value'
 
 /** The names on the way to a value, as a stored object spells them (a leading `$` is doubled). */
@@ -55,12 +56,6 @@ export function copyStamps({ rest, properties, ...more }: Stamps): Stamps {
     ([name, { own, below }]) => [name, { own, below: new Map(below) }] as const,
   )
   return { ...more, rest, properties: new Map(copies) }
-}
-
-/** A kept operation, by its place in the order of all. */
-interface OperationPlace {
-  readonly revision: number
-  readonly position: number
 }
 
 /** True when the operation has counted in the object, or may have, long ago. */

@@ -279,11 +279,11 @@ export function withKeyOf(table: Table, object: unknown, text: string): unknown 
   if (!isRecord(object)) return object
   const parts = table.compound ? (JSON.parse(key) as unknown[]) : [key]
   const filled = { ...object }
-  for (const [place, path] of (table.primaryKey ?? []).entries()) {
+  for (const [index, path] of (table.primaryKey ?? []).entries()) {
     // Deeper properties belong to an object that only its writer can create.
     const isOpen = (propertyAt(object, path) ?? null) === null
     if (isOpen && !path.includes('.')) {
-      setOwn(filled, path, parts[place])
+      setOwn(filled, path, parts[index])
     }
   }
   return filled

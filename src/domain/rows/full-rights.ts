@@ -46,6 +46,6 @@ function* rightsIn(tx: WriteTx, realm: RealmRef, accepted: boolean): Generator<S
     const rights = tx.memberships.nextRights(realm, accepted, after)
     if (rights === undefined) return
     yield rights
-    after = rights.place
+    after = rights.cursor
   }
 }

@@ -31,22 +31,22 @@ export function lineOfServer(operation: string, at: number): Omit<AuditLine, 're
   return { id: randomToken(12), at, operation, door: 'job', ...nobody }
 }
 
-/** A place among lines, which are ordered by time. */
-export interface AuditPlace {
+/** The position of a line in the log, which is in order of time. */
+export interface AuditCursor {
   /** ms since the epoch. */
   readonly at: number
   /** The number of a line, from 1; among lines of one time the later ones have higher numbers. */
   readonly seq: number
 }
 
-export type NumberedLine = AuditLine & AuditPlace
+export type NumberedLine = AuditLine & AuditCursor
 
 /** How long lines are kept, ms. */
 export const AUDIT_KEPT_MS = 365 * DAY
 
 export interface AuditReader {
-  /** Up to `limit` lines after a place, in order. */
-  list(after: AuditPlace, limit: number): NumberedLine[]
+  /** Up to `limit` lines after a position, in order. */
+  list(after: AuditCursor, limit: number): NumberedLine[]
 }
 
 export interface AuditWriter extends AuditReader {

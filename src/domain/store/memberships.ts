@@ -34,7 +34,7 @@ export interface SharedRights {
   readonly permissions: PermissionSet
   readonly roles: readonly string[]
   /** To go on after: plain text, the engine's own. */
-  readonly place: string
+  readonly cursor: string
 }
 
 export interface MembershipReader {
@@ -48,7 +48,7 @@ export interface MembershipReader {
   ofRealm(realm: RealmRef, after: string, limit: number, onlyAccepted?: boolean): Membership[]
   /**
    * Each different pair of permissions and roles among the accepted memberships of a realm, or among
-   * those that are not: one for each call, undefined after the last. `after` is the `place` of the
+   * those that are not: one for each call, undefined after the last. `after` is the `cursor` of the
    * one before, or ''. Costs one look-up, however many share them.
    */
   nextRights(realm: RealmRef, accepted: boolean, after: string): SharedRights | undefined

@@ -10,7 +10,7 @@ import type { Table } from '../store/tables'
 import { quoted, SatchelError } from '../value/error'
 import type { Named, NamedKey, Rejection } from './named-keys'
 import type { LastPull, SyncRequest } from './request'
-import { placeRevision } from './revision'
+import { numberOfRevision } from './revision'
 import { syncedOf } from './schema'
 import type { TextProperties } from './text'
 import type { Visibility } from './visible'
@@ -147,7 +147,7 @@ function leftOut(table: string, key: string): SatchelError {
 /** The revision of the last pull; undefined when there was none that changes can be counted from. */
 function baseOf(tx: ReadTx, { lastPull }: SyncRequest, revision: number): number | undefined {
   if (lastPull === undefined) return undefined
-  const base = placeRevision(tx.runs.list(), revision, lastPull.serverRevision)
+  const base = numberOfRevision(tx.runs.list(), revision, lastPull.serverRevision)
   return base === undefined || base < tx.runs.oldest() ? undefined : base
 }
 

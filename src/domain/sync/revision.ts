@@ -12,7 +12,7 @@ export function formatRevision(run: Run, revision: number): string {
  * out: an unknown run, a number beyond the range of its run, or any other text. `runs` are in the
  * order in which they began; a run ends where the next one begins, the last one at `current`.
  */
-export function placeRevision(
+export function numberOfRevision(
   runs: readonly Run[],
   current: number,
   text: unknown,

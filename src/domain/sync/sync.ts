@@ -11,7 +11,7 @@ import { type AnswerPart, answerSync } from './pull'
 import { type Pushed, pushTransactions } from './push'
 import { createRefusedRows, type RefusedRows } from './refused'
 import type { Operation, SyncRequest } from './request'
-import { placeRevision } from './revision'
+import { numberOfRevision } from './revision'
 import { hasSchemaNews, learnSchema } from './schema'
 
 export interface Sync {
@@ -126,14 +126,14 @@ function basesOf(
   const runs = tx.runs.list()
   const current = tx.revision()
   const sent = lastPull?.serverRevision
-  const last = placeRevision(runs, current, sent)
+  const last = numberOfRevision(runs, current, sent)
   // Mostly all of them are those of the last pull.
   const others = baseRevs.filter(({ serverRev }) => serverRev !== sent)
   if (others.length === 0) return () => last
   const bases = baseRevs.map(({ table, clientRev, serverRev }) => ({
     table,
     clientRev,
-    base: serverRev === sent ? last : placeRevision(runs, current, serverRev),
+    base: serverRev === sent ? last : numberOfRevision(runs, current, serverRev),
   }))
   const byTable = Map.groupBy(
     bases.toSorted((one, other) => other.clientRev - one.clientRev),

@@ -6,7 +6,7 @@ import {
   type BlobFacts,
   type Item,
   type PartLimits,
-  inPlace,
+  atLocation,
   refuseAt,
 } from './entry'
 import { type FileLine, parseLine, readLineFile } from './text-file'
@@ -111,20 +111,23 @@ async function* readBlobs(
   const rules = { name: BLOB_LIST, maxBytes: limits.bytes }
   for await (const { line: number, text } of splitLines(archive.open(blobs), rules)) {
     const line = await parseLine(number, text, lineLimits, BLOB_LIST)
-    const place = `${BLOB_LIST}, line ${number}`
-    const facts = parseBlob({ ...line, place })
+    const location = `${BLOB_LIST}, line ${number}`
+    const facts = parseBlob({ ...line, location })
     const { id, hash, size } = facts.blob
-    if (ids.has(id)) throw refuseAt(place, `the blob ${quoted(id)} is listed twice`)
+    if (ids.has(id)) throw refuseAt(location, `the blob ${quoted(id)} is listed twice`)
     ids.add(id)
     orphans.delete(hash)
     const packed = contents.get(hash)
     if (packed === undefined) {
-      throw refuseAt(place, `the bytes of the blob, ${contentFile(hash)}, are missing`)
+      throw refuseAt(location, `the bytes of the blob, ${contentFile(hash)}, are missing`)
     }
     if (packed.size !== size) {
-      throw refuseAt(place, `the blob has ${size} bytes, ${contentFile(hash)} has ${packed.size}`)
+      throw refuseAt(
+        location,
+        `the blob has ${size} bytes, ${contentFile(hash)} has ${packed.size}`,
+      )
     }
-    yield { place, ...facts, packed }
+    yield { location, ...facts, packed }
   }
   for (const hash of orphans) {
     throw refuseAt(BLOB_LIST, `${contentFile(hash)} is in the zip, but not in its list of blobs`)
@@ -138,20 +141,20 @@ export function formatBlob({ blob, uploaders }: BlobFacts): string {
 }
 
 /** Throws `INVALID_REQUEST` or `UNPROCESSABLE` naming the line. */
-export function parseBlob({ place, object }: FileLine): BlobFacts {
+export function parseBlob({ location, object }: FileLine): BlobFacts {
   const { id, hash, size, type, created, uploaders = [] } = object
   const time = typeof created === 'string' ? Date.parse(created) : Number.NaN
-  if (typeof id !== 'string') throw refuseAt(place, '"id" is missing: the id of the blob')
+  if (typeof id !== 'string') throw refuseAt(location, '"id" is missing: the id of the blob')
   if (typeof hash !== 'string' || !/^[\da-f]{64}$/.test(hash)) {
-    throw refuseAt(place, '"hash" is missing: the SHA-256 of its bytes in hex')
+    throw refuseAt(location, '"hash" is missing: the SHA-256 of its bytes in hex')
   }
   if (!Number.isSafeInteger(size) || Number(size) < 0) {
-    throw refuseAt(place, '"size" is missing: how many bytes it has')
+    throw refuseAt(location, '"size" is missing: how many bytes it has')
   }
-  if (typeof type !== 'string') throw refuseAt(place, '"type" is missing: its content type')
-  if (Number.isNaN(time)) throw refuseAt(place, '"created" is missing: when it was uploaded')
-  if (!Array.isArray(uploaders)) throw refuseAt(place, '"uploaders" must be a list of user ids')
-  return inPlace(place, () => ({
+  if (typeof type !== 'string') throw refuseAt(location, '"type" is missing: its content type')
+  if (Number.isNaN(time)) throw refuseAt(location, '"created" is missing: when it was uploaded')
+  if (!Array.isArray(uploaders)) throw refuseAt(location, '"uploaders" must be a list of user ids')
+  return atLocation(location, () => ({
     blob: {
       id: requireBlobId(id),
       hash,

@@ -12,14 +12,14 @@ import { ROW_RULES } from '../rows/row-rules'
 import { type Draft, draftOf } from '../object/draft'
 import type { WriteLimits } from '../object/limits'
 import { compoundKey } from '../value/key'
-import { requirePrivatePlace } from '../object/placement'
+import { requirePrivateRealm } from '../object/placement'
 import type { Table } from '../store/tables'
 import { requireUserId } from '../value/user-id'
 
 /** An object of an import file, checked as far as that needs no table. */
 export interface ObjectEntry {
   /** Where it stands in the file, for refusals: `line 12`, `"data.rlm-public.cities.x"`. */
-  readonly place: string
+  readonly location: string
   readonly table: string
   /** Null when the object itself says it. */
   readonly realm: string | null
@@ -31,7 +31,7 @@ export interface ObjectEntry {
 
 /** A demo user; `data` null removes them. */
 export interface UserEntry {
-  readonly place: string
+  readonly location: string
   readonly user: string
   readonly data: WireObject | null
 }
@@ -45,7 +45,7 @@ export interface BlobFacts {
 
 /** A blob, and where in its archive the bytes lie. */
 export interface BlobEntry extends BlobFacts {
-  readonly place: string
+  readonly location: string
   readonly packed: PackedFile
 }
 
@@ -71,11 +71,11 @@ export interface PartLimits extends JsonLimits, Pick<WriteLimits, 'maxEntries'> 
 /** The default bytes of a part: four times those of a body (design.md §6). */
 export const PART_BYTES = 64 * 2 ** 20
 
-/** The value of an object in a file, or null. Throws `UNPROCESSABLE` naming the place. */
-export function requireData(value: unknown, place: string): WireObject | null {
+/** The value of an object in a file, or null. Throws `UNPROCESSABLE` naming the location. */
+export function requireData(value: unknown, location: string): WireObject | null {
   if (value === null) return null
-  if (!isRecord(value)) throw refuseAt(place, 'an object is expected, or null to delete it')
-  return inPlace(place, () => requireWireObject(value, ''))
+  if (!isRecord(value)) throw refuseAt(location, 'an object is expected, or null to delete it')
+  return atLocation(location, () => requireWireObject(value, ''))
 }
 
 /** Longer texts are parsed in slices. */
@@ -83,20 +83,20 @@ export const LARGE = 1024 * 1024
 
 /**
  * Parses JSON of the file that begins at `start`; a long text in slices, between which others get a turn.
- * Throws `INVALID_REQUEST` with line and column, or `UNPROCESSABLE` naming the place when there is too
+ * Throws `INVALID_REQUEST` with line and column, or `UNPROCESSABLE` naming the location when there is too
  * much of it.
  */
 export function parsePart(
   text: string,
   start: Position,
-  place: string,
+  location: string,
   limits: JsonLimits,
   name = FILE,
 ): unknown {
   const source = { name, start }
   const refuse = (error: unknown): never => {
-    const isPlaced = error instanceof SatchelError && error.code === 'INVALID_REQUEST'
-    throw isPlaced ? error : namingPlace(error, place)
+    const isLocated = error instanceof SatchelError && error.code === 'INVALID_REQUEST'
+    throw isLocated ? error : namingLocation(error, location)
   }
   if (text.length > LARGE) {
     const scanning = scanInSlices(Buffer.from(text), limits, SLICE, nextTurn, source)
@@ -109,26 +109,26 @@ export function parsePart(
   }
 }
 
-/** Runs a check of the value at `place`; its refusal names the place. */
-export function inPlace<T>(place: string, check: () => T): T {
+/** Runs a check of the value at `location`; its refusal names the location. */
+export function atLocation<T>(location: string, check: () => T): T {
   try {
     return check()
   } catch (error) {
-    throw namingPlace(error, place)
+    throw namingLocation(error, location)
   }
 }
 
 export function refuseAt(
-  place: string,
+  location: string,
   problem: string,
   code: ErrorCode = 'UNPROCESSABLE',
 ): SatchelError {
-  return new SatchelError(code, `${place}: ${problem}`, { reason: place })
+  return new SatchelError(code, `${location}: ${problem}`, { reason: location })
 }
 
-/** The refusal of the value at `place`, which it names; other errors as they are. */
-export function namingPlace(error: unknown, place: string): unknown {
-  return error instanceof SatchelError ? refuseAt(place, error.message, error.code) : error
+/** The refusal of the value at `location`, which it names; other errors as they are. */
+export function namingLocation(error: unknown, location: string): unknown {
+  return error instanceof SatchelError ? refuseAt(location, error.message, error.code) : error
 }
 
 /**
@@ -170,7 +170,7 @@ function completeDraft(table: Table, entry: ObjectEntry, raw: Draft): Draft {
   if (draft.realmId === undefined && table.name !== 'realms') {
     throw refusal('realmId', 'is missing: name it in every object, or one for all with --realm')
   }
-  requirePrivatePlace(table, draft.key ?? '', draft.realmId ?? '')
+  requirePrivateRealm(table, draft.key ?? '', draft.realmId ?? '')
   return draft
 }
 

@@ -182,16 +182,16 @@ export async function* exportSections(
 ): AsyncGenerator<ExportPiece> {
   const head = await readHead(database, selection)
   yield await writeHead(database, head)
-  let last: Place | undefined
+  let last: Section | undefined
   for (const [realm, tables] of await tablesByRealm(database, head)) {
     for (const table of tables) {
       if (realm === PUBLIC_REALM_REF && table.name === 'roles') continue
       for await (const { rows, damaged } of readRowsOfRealm(database, table, realm)) {
         let text = ''
         for (const row of rows) {
-          const place = { realm: row.realm, table: table.name }
-          text += `${step(last, place)}\n${JSON.stringify(row.key)}:${row.value}`
-          last = place
+          const section = { realm: row.realm, table: table.name }
+          text += `${step(last, section)}\n${JSON.stringify(row.key)}:${row.value}`
+          last = section
         }
         yield { text, values: rows.map(({ value }) => value), damaged }
       }
@@ -217,13 +217,13 @@ async function writeHead(database: Database, head: ExportHead): Promise<ExportPi
   return { text, values: roles.map(({ value }) => value), damaged }
 }
 
-interface Place {
+interface Section {
   readonly realm: string
   readonly table: string
 }
 
 /** The text between two objects: brackets, names and commas. */
-function step(from: Place | undefined, to: Place): string {
+function step(from: Section | undefined, to: Section): string {
   const table = `${JSON.stringify(to.table)}:{`
   const realm = `\n${JSON.stringify(to.realm)}:{${table}`
   if (from === undefined) return realm

@@ -4,7 +4,7 @@ import type { JobStep } from '../job/job-runner'
 import { untilJobEnds } from '../job/job-end'
 import type { Database, ReadTx, Write } from '../store/store'
 import { applyEntries, applyOwners } from './application'
-import { placeOfImport } from './import-place'
+import { progressOfImport } from './import-progress'
 import { createContentLoader } from './archive-contents'
 import { type BlobEntry, LARGE } from './entry'
 import type { Contents } from './inspection'
@@ -271,8 +271,8 @@ function offsetOf({ done, state: { offset = done } }: Job): number {
 /** The job at another offset, so many rows and bytes of contents further. */
 function moved(job: Job, offset: number, rows: number, bytes: number): Job {
   const done = job.done + (offset - offsetOf(job)) + bytes
-  const place = placeOfImport(job)
-  const row = place === null ? {} : { row: place.row + rows }
+  const progress = progressOfImport(job)
+  const row = progress === null ? {} : { row: progress.row + rows }
   return { ...job, done, state: { ...job.state, ...row, offset } }
 }
 

@@ -17,7 +17,7 @@ import { type OpenedArchive, openFile } from './import-file'
 import type { Target } from './text-file'
 import { applyEntries, applyOwners, changesOwners } from './application'
 import type { TransferContext } from './archive'
-import { FOLLOWING } from './import-place'
+import { FOLLOWING } from './import-progress'
 import { type SpoolWriter, createSpool, openSpool, requireSpace } from './spool'
 import { parseTable, requireTableName, type TableSchema } from '../value/schema'
 import { getOwn } from '../value/value'
@@ -53,7 +53,7 @@ export interface ImportOptions {
  * it is applied by a job in short units, which a crash only delays, or in one unit. The caller may do
  * everything, so no quota is asked. While the same bytes are being imported for the same table, or that was
  * interrupted, such an import goes on and this one waits for its end. Throws `INVALID_REQUEST`, `INVALID_SCHEMA`, `UNPROCESSABLE`,
- * `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the place in the file, and nothing is imported.
+ * `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the location in the file, and nothing is imported.
  */
 export async function importFile(
   context: TransferContext,

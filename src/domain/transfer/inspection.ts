@@ -10,9 +10,9 @@ import {
   type PartLimits,
   draftOfEntry,
   draftOfLongEntry,
-  inPlace,
+  atLocation,
   keyOfEntry,
-  namingPlace,
+  namingLocation,
   realmIdOf,
   refuseAt,
 } from './entry'
@@ -34,7 +34,7 @@ export interface Contents {
 /**
  * Makes sure that everything in a spool can be stored in these tables: every object with its key,
  * in a realm that exists or comes with the file and with no more index entries than an object may have, every
- * blob under an id that is free or has the same bytes. Throws `UNPROCESSABLE`, `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the place in
+ * blob under an id that is free or has the same bytes. Throws `UNPROCESSABLE`, `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the location in
  * the file. `progress` is called with the bytes done.
  */
 export async function inspect(
@@ -61,7 +61,7 @@ export async function inspect(
       try {
         await inspectEntry(tables, entry, realms, limits, next - offset > LARGE)
       } catch (error) {
-        throw namingPlace(error, entry.place)
+        throw namingLocation(error, entry.location)
       }
       if (entry.data === null) contents.deleted += 1
       else contents.objects += 1
@@ -88,9 +88,9 @@ async function inspectBlobs(database: Database, entries: readonly Entry[]): Prom
   const given = entries.flatMap((entry) => ('blob' in entry ? [entry] : []))
   if (given.length === 0) return
   await database.read((tx) => {
-    for (const { place, blob } of given) {
+    for (const { location, blob } of given) {
       const known = tx.blobs.find(blob.id)
-      if (known !== undefined) inPlace(place, () => requireSameBytes(known, blob))
+      if (known !== undefined) atLocation(location, () => requireSameBytes(known, blob))
     }
   })
 }
@@ -134,7 +134,7 @@ function countRealm(
   if (table.name === 'realms') {
     if (key !== undefined) realms.created.add(key)
   } else if (realmId.startsWith('rlm') && realmId !== PUBLIC_REALM) {
-    if (!realms.needed.has(realmId)) realms.needed.set(realmId, entry.place)
+    if (!realms.needed.has(realmId)) realms.needed.set(realmId, entry.location)
   }
 }
 
@@ -151,12 +151,12 @@ function createRealmCensus(): RealmCensus {
 }
 
 async function requireRealms(database: Database, realms: RealmCensus): Promise<void> {
-  for (const [id, place] of realms.needed) {
+  for (const [id, location] of realms.needed) {
     if (realms.created.has(id)) continue
     const isThere = !realms.removed.has(id) && (await database.read((tx) => tx.realms.find(id)))
     if (isThere) continue
     throw refuseAt(
-      place,
+      location,
       `there is no realm ${quoted(id)}: create it first, or in the same file`,
       'UNKNOWN_REALM',
     )

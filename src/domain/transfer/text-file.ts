@@ -6,7 +6,7 @@ import {
   type ObjectEntry,
   type PartLimits,
   type UserEntry,
-  inPlace,
+  atLocation,
   parsePart,
   refuseAt,
   requireData,
@@ -33,7 +33,7 @@ export interface Target {
 
 /**
  * Reads a text file in one of the three formats; with a `target` it holds nothing but objects of one
- * table. Throws `INVALID_REQUEST`, `INVALID_SCHEMA` or `UNPROCESSABLE`, naming the place in the file.
+ * table. Throws `INVALID_REQUEST`, `INVALID_SCHEMA` or `UNPROCESSABLE`, naming the location in the file.
  */
 export async function* readItems(
   source: AsyncIterable<Uint8Array>,
@@ -73,7 +73,7 @@ export async function* readLineFile(
 /** A line of NDJSON, parsed. */
 export interface FileLine {
   readonly number: number
-  readonly place: string
+  readonly location: string
   readonly text: string
   readonly object: WireObject
 }
@@ -85,10 +85,10 @@ export async function parseLine(
   limits: JsonLimits,
   name = FILE,
 ): Promise<FileLine> {
-  const place = `line ${number}`
-  const value = await parsePart(text, { line: number, column: 1 }, place, limits, name)
-  if (!isRecord(value)) throw refuseAt(place, 'an object is expected')
-  return { number, place, text, object: value }
+  const location = `line ${number}`
+  const value = await parsePart(text, { line: number, column: 1 }, location, limits, name)
+  if (!isRecord(value)) throw refuseAt(location, 'an object is expected')
+  return { number, location, text, object: value }
 }
 
 function lineItems(line: FileLine): readonly Item[] {
@@ -97,7 +97,7 @@ function lineItems(line: FileLine): readonly Item[] {
   if (typeof kind === 'string' && Object.hasOwn(LINE_KINDS, kind))
     return LINE_KINDS[kind]?.(line) ?? []
   throw refuseAt(
-    line.place,
+    line.location,
     `this "type" of line is unknown (${Object.keys(LINE_KINDS).join(', ')})`,
   )
 }
@@ -106,7 +106,7 @@ const LINE_KINDS: Readonly<Record<string, (line: FileLine) => readonly Item[]>> 
   /** The version of the format, and when the file was written. */
   header: () => [],
   schema(line) {
-    const { number, text, object, place } = line
+    const { number, text, object, location } = line
     // The documentation of Dexie Cloud has `schema`, its command line client `tables`.
     const name = object['tables'] === undefined ? 'schema' : 'tables'
     const start = { line: number, column: 1 }
@@ -114,35 +114,35 @@ const LINE_KINDS: Readonly<Record<string, (line: FileLine) => readonly Item[]>> 
     const idPrefixes = parseIdPrefixes(object['idPrefixes'] ?? {}, withinLine(line, 'idPrefixes'))
     const { sealed } = object
     if (sealed === undefined) return [{ declaration: { schemas, idPrefixes } }]
-    return [{ declaration: { schemas, idPrefixes, sealed: parseSealed(sealed, place) } }]
+    return [{ declaration: { schemas, idPrefixes, sealed: parseSealed(sealed, location) } }]
   },
   demoUsers: (line) => userEntries(line.object['users'], withinLine(line, 'users')),
   roles: (line) => roleEntries(line.object['roles'], withinLine(line, 'roles')),
-  error({ place, object }) {
+  error({ location, object }) {
     const { message } = object
     const reason = typeof message === 'string' ? `: ${quoted(message)}` : ''
-    throw refuseAt(place, `the export that wrote this file failed here${reason}`)
+    throw refuseAt(location, `the export that wrote this file failed here${reason}`)
   },
 }
 
 /** `{realm, table, id, data}`, or the older form with `$type`. */
-function objectOfLine({ object, place }: FileLine): ObjectEntry {
+function objectOfLine({ object, location }: FileLine): ObjectEntry {
   const type = getOwn(object, '$type')
   if (type !== undefined && type !== 'object' && type !== 'member') {
-    throw refuseAt(place, '"$type" must be "object" or "member"')
+    throw refuseAt(location, '"$type" must be "object" or "member"')
   }
   const table = type === 'member' ? (object['table'] ?? 'members') : object['table']
   const { realm, id, data } = object
   if (typeof table !== 'string' || typeof realm !== 'string' || typeof id !== 'string') {
-    throw refuseAt(place, 'an object needs "realm", "table" and "id", each a string')
+    throw refuseAt(location, 'an object needs "realm", "table" and "id", each a string')
   }
   if (data === undefined)
-    throw refuseAt(place, '"data" is missing: an object, or null to delete it')
-  return { place, table, realm, id, data: requireData(data, place) }
+    throw refuseAt(location, '"data" is missing: an object, or null to delete it')
+  return { location, table, realm, id, data: requireData(data, location) }
 }
 
-function withinLine({ place }: FileLine, property: string) {
-  return (...path: readonly string[]) => `${place}, ${quoted([property, ...path].join('.'))}`
+function withinLine({ location }: FileLine, property: string) {
+  return (...path: readonly string[]) => `${location}, ${quoted([property, ...path].join('.'))}`
 }
 
 /** Reads a JSON array of objects of one table. Throws `INVALID_REQUEST` or `UNPROCESSABLE`. */
@@ -153,8 +153,8 @@ async function* readArray(
 ): AsyncGenerator<Entry> {
   const enters = (path: readonly string[]) => path.length === 0
   for await (const part of splitJson(source, { name: FILE, maxBytes: limits.bytes, enters })) {
-    const place = `[${part.path.join('.')}]`
-    yield entryOf(await parsePart(part.text, part, place, limits), place, target)
+    const location = `[${part.path.join('.')}]`
+    yield entryOf(await parsePart(part.text, part, location, limits), location, target)
   }
 }
 
@@ -165,21 +165,21 @@ async function* readObjectLines(
   limits: PartLimits,
 ): AsyncGenerator<Entry> {
   for await (const { line, text } of splitLines(source, { name: FILE, maxBytes: limits.bytes })) {
-    const { object, place } = await parseLine(line, text, limits)
-    yield entryOf(object, place, target)
+    const { object, location } = await parseLine(line, text, limits)
+    yield entryOf(object, location, target)
   }
 }
 
-function entryOf(value: unknown, place: string, { table, realm }: Target): Entry {
-  const data = requireData(value, place)
-  if (data === null) throw refuseAt(place, 'an object is expected')
+function entryOf(value: unknown, location: string, { table, realm }: Target): Entry {
+  const data = requireData(value, location)
+  if (data === null) throw refuseAt(location, 'an object is expected')
   if (data['type'] === 'schema' && isRecord(data['tables'] ?? data['schema'])) {
     throw refuseAt(
-      place,
+      location,
       'this is the beginning of an export, not a list of objects: leave out --table',
     )
   }
-  return { place, table, realm, id: null, data }
+  return { location, table, realm, id: null, data }
 }
 
 /**
@@ -213,11 +213,11 @@ async function sectionItems(part: JsonPart, limits: PartLimits): Promise<readonl
     throw refuseAt(quoted(section), `this is not a section of an import file (${known.join(', ')})`)
   }
   if (section !== 'data') return read(await parse(part, limits), part)
-  const place = quoted(path.join('.'))
+  const location = quoted(path.join('.'))
   if (realm === undefined || table === undefined || id === undefined) {
-    throw refuseAt(place, 'an object is expected: data, realm id, table, primary key, object')
+    throw refuseAt(location, 'an object is expected: data, realm id, table, primary key, object')
   }
-  return [{ place, table, realm, id, data: requireData(await parse(part, limits), place) }]
+  return [{ location, table, realm, id, data: requireData(await parse(part, limits), location) }]
 }
 
 function parse(part: JsonPart, limits: PartLimits): unknown {
@@ -243,45 +243,45 @@ function withinSection(...section: readonly string[]) {
   return (...path: readonly string[]) => quoted([...section, ...path].join('.'))
 }
 
-/** Names a place inside a section or a line, for refusals. */
-type PlaceOf = (...path: readonly string[]) => string
+/** Names a location inside a section or a line, for refusals. */
+type LocationOf = (...path: readonly string[]) => string
 
 /** Global roles by name: rows of `roles` in `rlm-public` (protocol.md §9.4). Throws `UNPROCESSABLE`. */
-function roleEntries(roles: unknown, placeOf: PlaceOf): ObjectEntry[] {
-  return membersOf(roles, placeOf).map(([name, role]) => {
-    const place = placeOf(name)
+function roleEntries(roles: unknown, locationOf: LocationOf): ObjectEntry[] {
+  return membersOf(roles, locationOf).map(([name, role]) => {
+    const location = locationOf(name)
     const id = compoundKey([PUBLIC_REALM, name])
-    return { place, table: 'roles', realm: PUBLIC_REALM, id, data: requireData(role, place) }
+    return { location, table: 'roles', realm: PUBLIC_REALM, id, data: requireData(role, location) }
   })
 }
 
 /** Demo users by id, which ends with `@demo.local` (protocol.md §7). Throws `UNPROCESSABLE`. */
-function userEntries(users: unknown, placeOf: PlaceOf): UserEntry[] {
-  return membersOf(users, placeOf).map(([id, data]) => {
-    const place = placeOf(id)
-    const user = inPlace(place, () => requireUserId(id))
+function userEntries(users: unknown, locationOf: LocationOf): UserEntry[] {
+  return membersOf(users, locationOf).map(([id, data]) => {
+    const location = locationOf(id)
+    const user = atLocation(location, () => requireUserId(id))
     if (!isEmail(user) || !user.endsWith('@demo.local')) {
-      throw refuseAt(place, 'the id of a demo user must end with @demo.local')
+      throw refuseAt(location, 'the id of a demo user must end with @demo.local')
     }
-    return { place, user, data: requireData(data, place) }
+    return { location, user, data: requireData(data, location) }
   })
 }
 
 /** Id prefixes by table, as `satchel export` writes them. Throws `UNPROCESSABLE`. */
-function parseIdPrefixes(prefixes: unknown, placeOf: PlaceOf): Map<string, string> {
-  const entries = membersOf(prefixes, placeOf).map(([table, prefix]): [string, string] => {
+function parseIdPrefixes(prefixes: unknown, locationOf: LocationOf): Map<string, string> {
+  const entries = membersOf(prefixes, locationOf).map(([table, prefix]): [string, string] => {
     if (typeof prefix === 'string' && isIdPrefix(prefix)) return [table, prefix]
-    throw refuseAt(placeOf(table), 'an id prefix is a string of one to three characters')
+    throw refuseAt(locationOf(table), 'an id prefix is a string of one to three characters')
   })
   return new Map(entries)
 }
 
-function parseSealed(sealed: unknown, place: string): boolean {
+function parseSealed(sealed: unknown, location: string): boolean {
   if (typeof sealed === 'boolean') return sealed
-  throw refuseAt(place, `${quoted('sealed')} must be true or false`)
+  throw refuseAt(location, `${quoted('sealed')} must be true or false`)
 }
 
-function membersOf(section: unknown, placeOf: PlaceOf): [string, unknown][] {
+function membersOf(section: unknown, locationOf: LocationOf): [string, unknown][] {
   if (isRecord(section)) return Object.entries(section)
-  throw refuseAt(placeOf(), 'an object is expected')
+  throw refuseAt(locationOf(), 'an object is expected')
 }

@@ -11,7 +11,7 @@ import { showUser, type UserJson } from './list'
 /** The changes of a request to one user. Undefined stays unchanged, or is left to the server. */
 export interface UserChange {
   /** Where it stands in the request, for refusals: `[3].`, or nothing. */
-  readonly place: string
+  readonly prefix: string
   readonly id: string
   readonly type: UserType | undefined
   /** ms since the epoch. */
@@ -38,8 +38,8 @@ export function readUserChanges(body: unknown): UserChange[] {
 }
 
 /** The refusal of a property of one of the users. */
-export function refuseUser(place: string, property: string, problem: string): SatchelError {
-  const path = `${place}${property}`.replace(/\.$/, '').slice(0, 100)
+export function refuseUser(prefix: string, property: string, problem: string): SatchelError {
+  const path = `${prefix}${property}`.replace(/\.$/, '').slice(0, 100)
   return new SatchelError(
     'UNPROCESSABLE',
     path === '' ? `A user ${problem}` : `${quoted(path)} ${problem}`,
@@ -53,16 +53,16 @@ const SETTABLE = ['userId', 'type', 'validUntil', 'evalDaysLeft', 'deactivated',
 /** Every token of the user carries it. */
 const MAX_DATA = 64 * 1024
 
-function readChange(value: unknown, place: string): UserChange {
-  if (!isRecord(value)) throw refuseUser(place, '', 'must be an object')
+function readChange(value: unknown, prefix: string): UserChange {
+  if (!isRecord(value)) throw refuseUser(prefix, '', 'must be an object')
   const unknown = Object.keys(value).find((name) => !SETTABLE.includes(name))
   if (unknown !== undefined) {
-    throw refuseUser(place, unknown, `cannot be set: there are ${SETTABLE.join(', ')}`)
+    throw refuseUser(prefix, unknown, `cannot be set: there are ${SETTABLE.join(', ')}`)
   }
-  const given = { value, place }
+  const given = { value, prefix }
   return {
-    place,
-    id: readId(value['userId'], place),
+    prefix,
+    id: readId(value['userId'], prefix),
     type: read(given, 'type', typeOf, `must be one of ${USER_TYPES.join(', ')}`),
     validUntil: read(given, 'validUntil', timeOrNull, `must be ${AN_ISO_TIME} or null`),
     evalDaysLeft: read(given, 'evalDaysLeft', countOrNull, 'must be a whole number or null'),
@@ -80,20 +80,20 @@ const AN_ISO_TIME = 'an ISO time such as 2030-01-31T12:00:00.000Z'
 /** The input of `userDataOf`. */
 export const USER_DATA = `must be null or an object of at most ${MAX_DATA / 1024} KiB, whose displayName and email are texts`
 
-function readId(given: unknown, place: string): string {
-  if (given === undefined) throw refuseUser(place, 'userId', 'is missing')
+function readId(given: unknown, prefix: string): string {
+  if (given === undefined) throw refuseUser(prefix, 'userId', 'is missing')
   try {
     return requireUserId(given)
   } catch (error) {
     throw error instanceof SatchelError
-      ? refuseUser(place, 'userId', `is not a user id. ${error.message}`)
+      ? refuseUser(prefix, 'userId', `is not a user id. ${error.message}`)
       : error
   }
 }
 
 /** The result of `parse` for a property, undefined when it is absent. */
 function read<T>(
-  { value, place }: { readonly value: WireObject; readonly place: string },
+  { value, prefix }: { readonly value: WireObject; readonly prefix: string },
   name: string,
   parse: (given: unknown) => T | undefined,
   expected: string,
@@ -101,7 +101,7 @@ function read<T>(
   const given = getOwn(value, name)
   if (given === undefined) return undefined
   const parsed = parse(given)
-  if (parsed === undefined) throw refuseUser(place, name, expected)
+  if (parsed === undefined) throw refuseUser(prefix, name, expected)
   return parsed
 }
 
@@ -178,7 +178,8 @@ export function writeUsers(
 export function writeUser(tx: WriteTx, change: UserChange, policy: Policy, now: number): User {
   const known = tx.users.find(change.id)
   const type = change.type ?? known?.type
-  if (type === undefined) throw refuseUser(change.place, 'type', 'is missing: a new user needs one')
+  if (type === undefined)
+    throw refuseUser(change.prefix, 'type', 'is missing: a new user needs one')
   if (known === undefined) requireFreeId(tx, change.id)
   const { validUntil = known?.validUntil ?? null, data = known?.data ?? null } = change
   return tx.users.put({
@@ -196,7 +197,7 @@ export function writeUser(tx: WriteTx, change: UserChange, policy: Policy, now: 
 
 /** An evaluation begins when the user is created or becomes an `eval` user; null restarts it. */
 function evalUntil(
-  { evalDaysLeft: days, place }: UserChange,
+  { evalDaysLeft: days, prefix }: UserChange,
   known: User | undefined,
   type: User['type'],
   { evalDays }: Policy,
@@ -205,7 +206,7 @@ function evalUntil(
   if (typeof days === 'number') {
     if (days > evalDays) {
       throw refuseUser(
-        place,
+        prefix,
         'evalDaysLeft',
         `must be at most ${evalDays}: that is the policy here`,
       )

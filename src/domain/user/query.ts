@@ -86,7 +86,7 @@ function readLimit(text = String(MAX_USERS)): number {
 function readPagingKey(text: string, order: UserOrder, isDescending: boolean): UserPosition {
   const parts = parseParts(Buffer.from(text, 'base64url').toString())
   const [value, incarnation] = parts.slice(2)
-  const isSame = headOf(order, isDescending).every((part, place) => parts[place] === part)
+  const isSame = headOf(order, isDescending).every((part, index) => parts[index] === part)
   const isValue = typeof value === 'string' || typeof value === 'number'
   if (isSame && isValue && Number.isSafeInteger(incarnation) && parts.length === 4) {
     return { value, incarnation } as UserPosition

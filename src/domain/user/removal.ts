@@ -57,8 +57,8 @@ export const REMOVAL_STEPS: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
   'hand-over': (database, { id }) =>
     continueJob(database, id, (tx, job) => {
       const { realm, after, isLooking } = job.state
-      const place = { after: String(after), isLooking: isLooking === true }
-      const { next } = handOver(tx, Number(realm), place, job.created)
+      const cursor = { after: String(after), isLooking: isLooking === true }
+      const { next } = handOver(tx, Number(realm), cursor, job.created)
       return next && { ...job, state: { ...job.state, ...next } }
     }),
 }

@@ -9,9 +9,9 @@ export class Histogram {
   }
 
   observe(value: number): void {
-    let place = 0
-    while (value > (this.bounds[place] ?? Infinity)) place += 1
-    this.counts[place] = (this.counts[place] ?? 0) + 1
+    let bucket = 0
+    while (value > (this.bounds[bucket] ?? Infinity)) bucket += 1
+    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1
     this.sum += value
   }
 }

@@ -100,7 +100,7 @@ const B64LEX = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz|
 /** By character code; 0 is no character of base64. */
 const BASE64_OF_LEX = new Uint8Array(256)
 const LEX_OF_BASE64 = new Uint8Array(256)
-for (const [place, character] of Array.from(B64LEX).entries()) {
-  BASE64_OF_LEX[character.charCodeAt(0)] = BASE64.charCodeAt(place)
-  LEX_OF_BASE64[BASE64.charCodeAt(place)] = character.charCodeAt(0)
+for (const [index, character] of Array.from(B64LEX).entries()) {
+  BASE64_OF_LEX[character.charCodeAt(0)] = BASE64.charCodeAt(index)
+  LEX_OF_BASE64[BASE64.charCodeAt(index)] = character.charCodeAt(0)
 }

@@ -212,6 +212,6 @@ function declaredPath(path: string): string {
 }
 
 function refuse(table: string, position: Position | undefined, sentence: string): never {
-  const place = position === undefined ? '' : `, ${describePosition(position)}`
-  throw new SatchelError('INVALID_SCHEMA', `Table ${quoted(table)}${place}: ${sentence}`)
+  const where = position === undefined ? '' : `, ${describePosition(position)}`
+  throw new SatchelError('INVALID_SCHEMA', `Table ${quoted(table)}${where}: ${sentence}`)
 }

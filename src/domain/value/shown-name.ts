@@ -4,14 +4,16 @@
  */
 export function shownName(value: unknown): string {
   if (typeof value !== 'string') return ''
-  const line = value.slice(0, READ).toWellFormed().replaceAll(BREAKS, ' ').trim()
+  const line = value.slice(0, READ_CHARACTERS).toWellFormed().replaceAll(BREAKS, ' ').trim()
   if (ADDRESS.test(line)) return ''
   const letters = Array.from(line)
-  return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join('')}…` : line
+  return letters.length > MAX_CHARACTERS
+    ? `${letters.slice(0, MAX_CHARACTERS - 1).join('')}…`
+    : line
 }
 
-const LONGEST = 80
-const READ = 1_000
+const MAX_CHARACTERS = 80
+const READ_CHARACTERS = 1_000
 /** Blanks of every kind, and the signs that change the direction of the text after them. */
 const BREAKS = /[\s\p{Cc}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]+/gu
 /** A bare host is none yet: names and e-mail addresses look like that. */

@@ -12,7 +12,7 @@ import { readInput, requireText } from './input'
 import type { AdminOrder, AdminParts, Visit } from './parts'
 
 const TICKET_LIFE_MS = MINUTE
-const MOST_TICKETS = 100
+const MAX_TICKETS = 100
 
 /** A download that may begin. */
 interface Ticket {
@@ -29,7 +29,7 @@ interface Ticket {
  * minute, together with the cookie of its session.
  */
 export function createDownloads({ sessions, table, clock: machine }: AdminParts) {
-  const tickets = createOnce<Ticket>(createSteadyClock(machine), TICKET_LIFE_MS, MOST_TICKETS)
+  const tickets = createOnce<Ticket>(createSteadyClock(machine), TICKET_LIFE_MS, MAX_TICKETS)
 
   async function prepare(visit: Visit): Promise<Response> {
     const { call } = visit

@@ -4,20 +4,20 @@ import { isRecord } from '../../domain/value/value'
 import type { Visit } from './parts'
 
 /** The input of an operation may hold an object with its largest value, in bytes. */
-const MOST_INPUT = 32 * 1024 * 1024
+const MAX_INPUT_BYTES = 32 * 1024 * 1024
 /** Anybody may send the body of a login, in bytes. */
-const MOST_LOGIN = 4 * 1024
+const MAX_LOGIN_BYTES = 4 * 1024
 
 type Input = Readonly<Record<string, unknown>>
 
 /** The body, a JSON object. Throws `INVALID_REQUEST`, `UNPROCESSABLE` and `PAYLOAD_TOO_LARGE`. */
 export function readInput(visit: Visit): Promise<Input> {
-  return readObject(visit, MOST_INPUT)
+  return readObject(visit, MAX_INPUT_BYTES)
 }
 
 /** The body of a login. Throws the same. */
 export function readLogin(visit: Visit): Promise<Input> {
-  return readObject(visit, MOST_LOGIN)
+  return readObject(visit, MAX_LOGIN_BYTES)
 }
 
 /** The parameter `input` of an upload. Throws the same. */

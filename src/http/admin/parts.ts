@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../domain/value/error'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
 import type { AdminAssets } from './answers'
-import type { AdminRules } from './place'
+import type { AdminRules } from './origin'
 
 /** The parts of the page for administrators that other rooms have. */
 export interface AdminParts {

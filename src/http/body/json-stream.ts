@@ -14,7 +14,7 @@ export function jsonArray(list: List, options: StreamOptions): string | Readable
 }
 
 /** A connection must not be idle for longer: servers and proxies between would close it. */
-const PART_EVERY = 5_000
+const PART_EVERY_MS = 5_000
 
 /**
  * Gives the non-empty parts of the array, then undefined; also when nobody reads them any more. While
@@ -22,7 +22,7 @@ const PART_EVERY = 5_000
  */
 function partsOf(
   list: List,
-  partEvery = PART_EVERY,
+  partEvery = PART_EVERY_MS,
 ): (isOver: () => boolean) => Promise<string | undefined> {
   let next: List | List['more'] = list
   let opening = '['

@@ -73,8 +73,11 @@ function readClient(
   const identity = query.get('clientId') ?? ''
   const isNew = knowsBlobRefs(Number(query.get('v') ?? '3'))
   const page = pageOf(sent.headers.get('origin'), origins)
-  if (identity.length <= LONGEST_IDENTITY) return { identity, knowsBlobRefs: isNew, page }
-  throw new SatchelError('INVALID_REQUEST', `"clientId" has at most ${LONGEST_IDENTITY} characters`)
+  if (identity.length <= MAX_IDENTITY_CHARACTERS) return { identity, knowsBlobRefs: isNew, page }
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    `"clientId" has at most ${MAX_IDENTITY_CHARACTERS} characters`,
+  )
 }
 
-const LONGEST_IDENTITY = 100
+const MAX_IDENTITY_CHARACTERS = 100

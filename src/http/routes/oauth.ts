@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { STATE_LIFE } from '../../auth/provider/login-state'
+import { STATE_LIFE_MS } from '../../auth/provider/login-state'
 import { usualScopes } from '../../auth/provider/provider-facts'
 import { callbackAddress, type LoginStep } from '../../auth/provider/provider-login'
 import { listProviders } from '../../domain/database/provider'
@@ -174,7 +174,7 @@ export function browserCookie(address: string, browser: string): string {
   return [
     `${COOKIE_NAME}=${browser}`,
     `Path=${pathname}`,
-    `Max-Age=${STATE_LIFE / 1000}`,
+    `Max-Age=${STATE_LIFE_MS / 1000}`,
     'HttpOnly',
     'SameSite=Lax',
     ...(protocol === 'https:' ? ['Secure'] : []),

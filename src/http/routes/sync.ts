@@ -50,8 +50,8 @@ export function createSync(http: HttpContext): AnswerSync {
     large: (pieces, grow) => readSyncBody(pieces, http.writeLimits, grow),
   }
   const relieve = createRelief(RELIEF_BYTES)
-  const streams = createGate(MOST_STREAMS)
-  const streamed = createCollector(COLLECT_AFTER)
+  const streams = createGate(MAX_STREAMS)
+  const streamed = createCollector(COLLECT_AFTER_CHARACTERS)
   const made = (characters: number) => {
     if (streams.isShared) streamed(characters)
   }
@@ -116,7 +116,7 @@ export function createSync(http: HttpContext): AnswerSync {
         rulesByTable: rowRulesWith(sendInvitation),
         limits: http.writeLimits,
         ...(mayTakeLong(request) ? { signal: call.sent.signal } : {}),
-        ...(bytes > LARGE_BYTES ? { relieve } : {}),
+        ...(bytes > MIN_LARGE_REQUEST_BYTES ? { relieve } : {}),
         contents: host.blobs,
         refused: (rows) =>
           http.rejected(
@@ -160,11 +160,11 @@ const READ_ONLY_BYTES = 256 * 1024
 /** The idle timeout of a connection after the answer, as of all others, s. */
 const IDLE_SECONDS = 30
 /** How many answers are streamed at once; others wait for their turn. */
-const MOST_STREAMS = 8
+const MAX_STREAMS = 8
 /** While several are streamed, garbage is collected after this many characters. */
-const COLLECT_AFTER = 12 * 1024 * 1024
+const COLLECT_AFTER_CHARACTERS = 12 * 1024 * 1024
 /** The size of a request whose units leave much garbage, in bytes. */
-const LARGE_BYTES = 1024 * 1024
+const MIN_LARGE_REQUEST_BYTES = 1024 * 1024
 /** While these are executed, garbage is collected when the process has grown by so many bytes. */
 const RELIEF_BYTES = 96 * 1024 * 1024
 /** How often, and how long after each other, a first sync is tried while the server is busy. */

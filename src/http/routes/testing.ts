@@ -45,7 +45,7 @@ export function createTestRoutes(mode: TestMode): AnswerTest {
     const { operation, path } = findRoute(await mode.routes(), call, name, id)
     const input = call.method === 'GET' ? queryOf(call) : await bodyOf(http, call)
     // A wait of a minute is longer than the idle timeout.
-    call.setIdleTimeout(LONGEST_IDLE)
+    call.setIdleTimeout(MAX_IDLE_SECONDS)
     const given = { ...input, ...(path.includes(':id') ? { id } : {}), database: segment(call, 0) }
     return answer(call, JSON.stringify(await mode.perform(operation, given)), {
       headers: { 'Cache-Control': 'no-store' },
@@ -54,7 +54,7 @@ export function createTestRoutes(mode: TestMode): AnswerTest {
 
   async function respondIdp(http: HttpContext, call: Call): Promise<Response> {
     const { method, query, sent } = call
-    const body = method === 'POST' ? await http.bodies.text(sent, LONGEST_BODY) : ''
+    const body = method === 'POST' ? await http.bodies.text(sent, MAX_BODY_BYTES) : ''
     const found = await mode.respondIdp(segment(call, 0), {
       path: call.segments.slice(4).join('/'),
       query: new URLSearchParams(query),
@@ -99,7 +99,7 @@ async function bodyOf(
   http: HttpContext,
   { sent }: Call,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const text = await http.bodies.text(sent, LONGEST_BODY)
+  const text = await http.bodies.text(sent, MAX_BODY_BYTES)
   const body = text === '' ? {} : parseJson(text, JSON_LIMITS)
   if (isRecord(body)) return body
   throw new SatchelError('INVALID_REQUEST', 'The body must be a JSON object')
@@ -110,8 +110,8 @@ const IDP_PATHS = new Set(['.well-known', 'authorize', 'token', 'jwks', 'userinf
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 /** Seconds. */
-const LONGEST_IDLE = 120
-const LONGEST_BODY = 256 * 1024
+const MAX_IDLE_SECONDS = 120
+const MAX_BODY_BYTES = 256 * 1024
 
 function findRoute(routes: readonly TestRoute[], call: Call, name: string, id: string): TestRoute {
   const parts = call.segments.length - 3

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { originOf, requireOwnPage } from '../../../src/http/admin/place'
+import { originOf, requireOwnPage } from '../../../src/http/admin/origin'
 import { SatchelError } from '../../../src/domain/value/error'
 import { parseNetworks } from '../../../src/net/networks'
 

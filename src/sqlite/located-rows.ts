@@ -62,9 +62,9 @@ export interface Located {
 }
 
 /** Positions that are located at once. */
-const MOST_LOCATED = 20_000
+const MAX_LOCATED_ROWS = 20_000
 /** Entries that are visited at once, which takes about twenty milliseconds. */
-const MOST_VISITED = 100_000
+const MAX_VISITED_ENTRIES = 100_000
 
 /**
  * Locates the rows of realms after `after`; undefined when the realms have more than `bound` rows. Their index is
@@ -75,7 +75,7 @@ export function locateRealms(
   table: Table,
   realms: ReadonlySet<RealmRef>,
   after: number,
-  bound = MOST_VISITED,
+  bound = MAX_VISITED_ENTRIES,
 ): Located | undefined {
   const { connection } = context
   const list = listOf(context, realms)
@@ -83,8 +83,11 @@ export function locateRealms(
   if (isMore.get(list, bound) !== null) return undefined
   const rows = connection
     .prepare(`SELECT seq ${inRealms(table)} WHERE seq > ?2 ORDER BY seq LIMIT ?3`)
-    .values(list, after, MOST_LOCATED) as [number][]
-  return { positions: Float64Array.from(rows, ([seq]) => seq), isAll: rows.length < MOST_LOCATED }
+    .values(list, after, MAX_LOCATED_ROWS) as [number][]
+  return {
+    positions: Float64Array.from(rows, ([seq]) => seq),
+    isAll: rows.length < MAX_LOCATED_ROWS,
+  }
 }
 
 /**
@@ -101,16 +104,16 @@ export function locateRange(
   const { connection } = context
   const range = 'FROM index_entries WHERE index_number = ?1 AND key >= ?2 AND key < ?3'
   const isMore = connection.prepare(`SELECT 1 ${range} LIMIT 1 OFFSET ?4`)
-  if (isMore.get(index, lower, upper, MOST_VISITED) !== null) return undefined
+  if (isMore.get(index, lower, upper, MAX_VISITED_ENTRIES) !== null) return undefined
   // One row may have several entries in the range.
   const rows = connection
     .prepare(`SELECT DISTINCT seq ${range} AND seq > ?4 ORDER BY seq LIMIT ?5`)
-    .values(index, lower, upper, after, MOST_LOCATED) as [number][]
-  const equal = positionsOfKeys(context, index, keys, after, MOST_LOCATED)
+    .values(index, lower, upper, after, MAX_LOCATED_ROWS) as [number][]
+  const equal = positionsOfKeys(context, index, keys, after, MAX_LOCATED_ROWS)
   const both = new Set(equal)
   for (const [seq] of rows) both.add(seq)
-  const positions = Float64Array.from(both).toSorted().subarray(0, MOST_LOCATED)
-  return { positions, isAll: positions.length < MOST_LOCATED, isExact: rows.length === 0 }
+  const positions = Float64Array.from(both).toSorted().subarray(0, MAX_LOCATED_ROWS)
+  return { positions, isAll: positions.length < MAX_LOCATED_ROWS, isExact: rows.length === 0 }
 }
 
 /** True when the index may have entries in the range: most properties are never arrays. */
