@@ -122,12 +122,12 @@ async function start(file: string): Promise<void> {
   )
 }
 
-const UNITS: Readonly<Record<string, number>> = { m: 1, h: HOUR / MINUTE }
+const MINUTES_BY_UNIT: Readonly<Record<string, number>> = { m: 1, h: HOUR / MINUTE }
 
 /** Throws `InvalidArgumentError` for anything but a time of at most twelve hours. */
 function minutes(text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,3})([mh])$/.exec(text) ?? []
-  const found = Number(count) * (UNITS[unit] ?? 0)
+  const found = Number(count) * (MINUTES_BY_UNIT[unit] ?? 0)
   if (found > 0 && found <= DAY / MINUTE / 2) return found
   throw new InvalidArgumentError('it must be a time of at most 12h, such as 30m or 8h.')
 }

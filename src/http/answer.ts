@@ -40,7 +40,7 @@ export function answer(
 function counted(call: Call, body: Body): Body {
   if (typeof body !== 'string' || body.length <= UNCOUNTED_BYTES || call.method === 'HEAD')
     return body
-  return call.room.bodyOf(body, call.method !== 'GET')
+  return call.reservation.bodyOf(body, call.method !== 'GET')
 }
 
 /** A response copies `Headers` in half the time that it takes to read an object. */

@@ -40,7 +40,7 @@ export interface Call {
   /** True when Bun sends the answer from a file: its line in the access log waits for the end. */
   isFile: boolean
   /** The memory of the answer until its reader has accepted it. */
-  readonly room: AnswerReservation
+  readonly reservation: AnswerReservation
   /** Headers that let a page of another origin read the answer, when such a page calls. */
   cors: Readonly<Record<string, string>> | undefined
   /** For the access log. */

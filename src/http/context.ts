@@ -78,20 +78,20 @@ export interface HttpContext {
   readonly bodies: Bodies
   readonly uploads: Uploads
   readonly unsent: Unsent
-  /** The memory budgets of all of these. */
+  /** The memory budgets of bodies, uploads and unsent answers. */
   readonly ledger: Ledger
   readonly blobs: BlobContext
   /** How much one request may write. */
   readonly writeLimits: WriteLimits
   readonly origins: OriginPolicy
-  /** The last ones, newest first; none outside development. */
+  /** The last mails that were printed, the newest first; none outside development. */
   printedMails(): readonly PrintedMail[]
   readonly limits: Limiter
   /** Answers the addresses for tests; present in test mode. */
   readonly answerTest?: ((call: Call) => Promise<Response> | undefined) | undefined
   /** Answers everything below `/admin`; absent where the page for administrators is off. */
   readonly answerAdmin?: ((call: Call) => Promise<Response>) | undefined
-  /** How much each part of an imported file may hold. */
+  /** The limits of each part of an imported file. */
   readonly importLimits: PartLimits
   /** Keeps a line about a change that is no operation of the table, with the name of the operation that it is like. */
   readonly record: RecordChange

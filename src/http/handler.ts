@@ -137,7 +137,7 @@ class RequestCall implements Call {
   readonly #server: Server<SocketOwner>
   readonly #http: HttpContext
   #address: string | undefined = undefined
-  #room: AnswerReservation | undefined = undefined
+  #reservation: AnswerReservation | undefined = undefined
 
   constructor(
     readonly id: string,
@@ -181,8 +181,8 @@ class RequestCall implements Call {
     this.#server.timeout(this.sent, seconds)
   }
 
-  get room(): AnswerReservation {
-    return (this.#room ??= this.#http.unsent.open({
+  get reservation(): AnswerReservation {
+    return (this.#reservation ??= this.#http.unsent.open({
       caller: () => this.caller,
       pending: () => this.#server.pendingRequests,
       ended: (reason) => this.ended?.(reason),
@@ -222,7 +222,7 @@ class RequestCall implements Call {
 
   /** Releases the memory of the answer unless a stream has it; returns true when one has. */
   settle(): boolean {
-    return this.#room?.settle() ?? false
+    return this.#reservation?.settle() ?? false
   }
 }
 

@@ -22,14 +22,14 @@ export interface OutboxParts {
   readonly report: (mail: QueuedMail, error: unknown, isFinal: boolean) => void
 }
 
-/** How long to wait after each try; the longest from then on. */
-const PAUSES = [2 * SECOND, 10 * SECOND, 30 * SECOND, 2 * MINUTE, 5 * MINUTE]
+/** How long to wait after each try, and after all further ones. */
+const PAUSES_MS = [2 * SECOND, 10 * SECOND, 30 * SECOND, 2 * MINUTE, 5 * MINUTE]
 const MAX_PAUSE_MS = 15 * MINUTE
 const CONCURRENCY = 4
 /** The interval of checks while mails wait, independent of the clock, which may jump. */
-const LOOK_EVERY = MINUTE
+const LOOK_EVERY_MS = MINUTE
 /** How long a mail that is on its way may take when the database closes. */
-const GRACE = SECOND
+const GRACE_MS = SECOND
 
 /**
  * Mails are stored in the database by the unit that needs them: a crash loses none,
@@ -61,7 +61,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
     while (isAsked && duty.isMine && !isStopping) {
       isAsked = false
       // The store may have failed; pending mails are safe in it.
-      pause = await sendDue().catch(() => LOOK_EVERY)
+      pause = await sendDue().catch(() => LOOK_EVERY_MS)
     }
     if (pause !== undefined && duty.isMine && !isStopping) timer = setTimeout(wake, pause).unref()
   }
@@ -79,7 +79,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
       if (sending.size >= CONCURRENCY || isStopping || !duty.isMine) break
       if (!sending.has(mail.id)) sending.set(mail.id, sendOne(mail))
     }
-    return next === undefined ? undefined : Math.min(Math.max(next - now, SECOND), LOOK_EVERY)
+    return next === undefined ? undefined : Math.min(Math.max(next - now, SECOND), LOOK_EVERY_MS)
   }
 
   async function sendOne(mail: QueuedMail): Promise<void> {
@@ -93,14 +93,14 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
       if (stop.signal.aborted) return
       report(mail, error, false)
       // The mail is still stored: without a pause the mail would be sent again at once.
-      await pauseUnless(stop.signal, LOOK_EVERY)
+      await pauseUnless(stop.signal, LOOK_EVERY_MS)
     } finally {
       sending.delete(mail.id)
       wake()
     }
   }
 
-  /** True when the mail has sent or is given up; else it is put back for later. */
+  /** True when the mail was sent or is given up; else it is put back for later. */
   async function isDone(mail: QueuedMail): Promise<boolean> {
     try {
       if (mail.expires <= clock.now())
@@ -117,7 +117,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
   }
 
   async function postpone(mail: QueuedMail): Promise<void> {
-    const due = clock.now() + (PAUSES[mail.attempts] ?? MAX_PAUSE_MS)
+    const due = clock.now() + (PAUSES_MS[mail.attempts] ?? MAX_PAUSE_MS)
     await database.write((tx) => {
       // The recipient may have been deleted meanwhile, and the mail with them.
       const isWanted = tx.mails.remove(mail.id)
@@ -139,7 +139,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
       isStopping = true
       unsubscribe()
       clearTimeout(timer)
-      const deadline = setTimeout(() => stop.abort(), GRACE)
+      const deadline = setTimeout(() => stop.abort(), GRACE_MS)
       await looking
       await Promise.all(sending.values())
       clearTimeout(deadline)

@@ -5,7 +5,7 @@ import { wholeProgram } from '../cli/reference'
 export interface DescribedCommand {
   /** As it is written: `satchel user add`. */
   readonly name: string
-  /** The last word of it. */
+  /** The last word of the name. */
   readonly word: string
   /** `[options] <address>` */
   readonly usage: string

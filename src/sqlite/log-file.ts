@@ -175,7 +175,7 @@ function findBreak(log: string, index: LogIndex | undefined): Break | undefined 
       // The size of the database in pages, with which a commit ends.
       const committed = frame.readUInt32BE(4)
       const isCommit =
-        committed > 0 && isOurs && (isWhole || committed < 2 * pages + MAX_GROWTH_FACTOR)
+        committed > 0 && isOurs && (isWhole || committed < 2 * pages + MAX_ADDED_PAGES)
       if (isCommit && isWhole) pages = committed
       // Frames of a transaction that was rolled back may follow too, but no commit of it.
       if (broken !== undefined && isCommit) isCommitted = true
@@ -184,7 +184,7 @@ function findBreak(log: string, index: LogIndex | undefined): Break | undefined 
 }
 
 /** A commit that adds more pages to twice as many is taken for garbage. */
-const MAX_GROWTH_FACTOR = 1_024
+const MAX_ADDED_PAGES = 1_024
 
 /** True when the checksums of a frame are right, given those of the frame before. */
 function isFollowing(frame: Buffer, before: Uint8Array, isBigEndian: boolean): boolean {

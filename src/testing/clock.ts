@@ -3,7 +3,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../domain/value/time'
 import { SatchelError } from '../domain/value/error'
 import type { ClockChange } from '../host/test-mode'
 
-/** The position of a movable clock, which `clockAt` continues. */
+/** The state of a movable clock. */
 export interface ClockState {
   /** How far the clock is ahead of the machine's, ms. */
   readonly offset: number
@@ -37,14 +37,15 @@ export function changeClock(
   const now = before.frozen ?? real + before.offset
   const moved =
     (set === null ? now : readTime(set)) + (advance === null ? 0 : readDuration(advance))
-  if (Math.abs(moved) > LATEST) throw refusal('the time must be between the years 1970 and 9999')
+  if (Math.abs(moved) > LATEST_TIME)
+    throw refusal('the time must be between the years 1970 and 9999')
   const isFrozen = freeze ?? before.frozen !== null
   return { offset: moved - real, frozen: isFrozen ? moved : null }
 }
 
-const LATEST = Date.UTC(9999, 11, 31)
+const LATEST_TIME = Date.UTC(9999, 11, 31)
 
-const UNITS: Readonly<Record<string, number>> = {
+const MS_BY_UNIT: Readonly<Record<string, number>> = {
   d: DAY,
   h: HOUR,
   m: MINUTE,
@@ -57,7 +58,7 @@ export function readDuration(text: string): number {
   const [, sign, parts = ''] = /^(-?)((?:\d{1,12}(?:ms|[dhms]))+)$/.exec(text) ?? []
   if (parts === '') throw refusal('a duration must be written like 31d, 1h30m, 90s or -2m')
   const sum = [...parts.matchAll(/(\d{1,12})(ms|[dhms])/g)].reduce(
-    (total, [, count, unit = '']) => total + Number(count) * (UNITS[unit] ?? 0),
+    (total, [, count, unit = '']) => total + Number(count) * (MS_BY_UNIT[unit] ?? 0),
     0,
   )
   return sign === '-' ? -sum : sum

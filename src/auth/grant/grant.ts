@@ -58,7 +58,7 @@ export interface GrantParts {
 
 /**
  * Runs `work` for a code that was just redeemed. When the decision about its holder fails for a
- * reason that may pass, the code is given back with one try less, so that they can try again with it.
+ * reason that may pass, the code is given back with one try less, so that its holder can try again.
  */
 export async function withRedeemed<T>(
   database: Database,
@@ -85,6 +85,6 @@ async function giveBack(database: Database, code: Code): Promise<void> {
       tx.codes.put({ ...code, attempts: code.attempts + 1 })
     })
   } catch {
-    // The first error is reported. The code stays redeemed; they can ask for another one.
+    // The first error is reported. The code stays redeemed: its holder asks for another.
   }
 }

@@ -134,7 +134,7 @@ export function parseTimespan(value: unknown, parameter: string): number {
   if (typeof value === 'number' && Number.isFinite(value)) return value * SECOND
   if (typeof value === 'string' && value.length <= MAX_SPAN_CHARACTERS) {
     const [, amount, unit = 'ms'] = SPAN.exec(value) ?? []
-    const length = LENGTHS.get(unit.toLowerCase())
+    const length = MS_BY_UNIT.get(unit.toLowerCase())
     if (amount !== undefined && length !== undefined) return Number(amount) * length
   }
   throw new SatchelError(
@@ -146,7 +146,7 @@ export function parseTimespan(value: unknown, parameter: string): number {
 const SPAN = /^(-?(?:\d+(?:\.\d+)?|\.\d+)) *([a-z]+)?$/i
 const MAX_SPAN_CHARACTERS = 100
 
-const LENGTHS = new Map(
+const MS_BY_UNIT = new Map(
   [
     { length: 1, names: ['ms', 'msec', 'msecs', 'millisecond', 'milliseconds'] },
     { length: SECOND, names: ['s', 'sec', 'secs', 'second', 'seconds'] },

@@ -111,9 +111,9 @@ function linkTo(origin: string, otpId: string, otp: string): string {
 }
 
 /**
- * Adds to the mail with a code the user it logs in, or the reason why it will not log in. Both
- * are looked up when the mail leaves: step 1 never looks up the owner of the address (design.md §4
- * Enumeration, promise 22). `now` in ms.
+ * Adds to the mail with a code the user whom the code logs in, or the reason why it will not. This is looked up
+ * when the mail leaves: step 1 never looks up the owner of the address (design.md §4 Enumeration, promise 22). `now`
+ * in ms.
  */
 export function addNotice(tx: ReadTx, letter: Letter, now: number): Letter {
   if (letter.kind !== 'otp') return letter

@@ -67,7 +67,7 @@ export function createProofs(clock: Clock, scope: string): Proofs {
 
 interface Proof {
   readonly email: string
-  /** ms */
+  /** ms since the epoch. */
   readonly expires: number
 }
 

@@ -43,7 +43,7 @@ export interface WebhookParts {
   readonly limits?: Partial<WebhookLimits>
 }
 
-/** A person waits for the answer, and a stopping server waits for both. All in ms. */
+/** Short, because a person waits for the answer, and a stopping server for their request. All in ms. */
 export interface WebhookLimits {
   /** For all attempts together. */
   readonly total: number
@@ -145,7 +145,7 @@ const UNDECIDED =
 const LIMITS: WebhookLimits = { total: 9_000, attempt: 5_000, pauses: [250, 1_000] }
 /** Twice the largest data of a user. */
 const MAX_ANSWER_BYTES = 128 * 1024
-const ANSWER = { depth: 64, values: 20_000 }
+const ANSWER_LIMITS = { depth: 64, values: 20_000 }
 
 function messageAbout({ id, email }: Person): WebhookMessage {
   return { id: `msg_${randomToken(16)}`, body: JSON.stringify({ userId: id, email }) }
@@ -164,7 +164,7 @@ function unreachable(error: unknown): never {
 /** The error does not quote the answer, which may hold anything. */
 function understand(host: string, answer: Uint8Array): Verdict {
   try {
-    return readVerdict(parseJson(answer, ANSWER, { name: 'it' }))
+    return readVerdict(parseJson(answer, ANSWER_LIMITS, { name: 'it' }))
   } catch (error) {
     if (!(error instanceof SatchelError)) throw error
     throw new WebhookFailure(`${host} did not answer with a verdict: ${error.message}`, false)

@@ -3,18 +3,18 @@ import { open } from 'node:fs/promises'
 import { createOwnFile, promised, syncDescriptor } from '../../disk'
 import { nextTurn } from '../../domain/value/turn'
 
-/** Written at once, in bytes; an upload holds twice this in memory. */
+/** The size of a batch, which is written at once; an upload holds two in memory. */
 const BATCH_BYTES = 256 * 1024
-/** Chunks in a batch: otherwise a sender of single bytes makes us hold a quarter of a million of them. */
+/** The chunks in a batch, which a sender of single bytes would fill with 262,144 of them. */
 const BATCH_CHUNKS = 256
 /**
  * The first bytes of a file are written synchronously: the kernel buffers them at once, and another
  * thread would double the cost. More than that may have to wait for the disk.
  */
-const MAX_BYTES_READ_WHOLE = 1024 * 1024
+const SYNCHRONOUS_BYTES = 1024 * 1024
 /**
- * Synced while more arrives, in bytes: at the end there is little left to wait for, and the database
- * does not queue behind gigabytes of blobs.
+ * The file is synced after so many bytes, while more arrives: at the end there is little left to wait for, and the
+ * database does not queue behind gigabytes of blobs.
  */
 const SYNC_EVERY_BYTES = 16 * 1024 * 1024
 
@@ -65,7 +65,7 @@ export async function writeContent(
     batch = []
     batched = 0
     await writing.settled()
-    if (size <= MAX_BYTES_READ_WHOLE) writeNow(file, chunks, length)
+    if (size <= SYNCHRONOUS_BYTES) writeNow(file, chunks, length)
     else writing.begin(() => writeAll(file, chunks, length))
     for (const chunk of chunks) hasher.update(chunk)
     if (!isDurable || unsynced < SYNC_EVERY_BYTES) return

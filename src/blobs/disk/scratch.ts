@@ -74,8 +74,8 @@ async function spaceOf(folder: string): Promise<Space> {
   return { free: bavail * bsize, total: blocks * bsize }
 }
 
-/** How much text is written at once, in UTF-16 units. */
-const BYTES_PER_WRITE = 64 * 1024
+/** Text is written when it has so many UTF-16 units. */
+const CHARACTERS_PER_WRITE = 64 * 1024
 
 async function createWriter(
   folder: string,
@@ -123,7 +123,7 @@ async function createWriter(
     async write(piece) {
       if (typeof piece === 'string') {
         buffered += piece
-        if (buffered.length >= BYTES_PER_WRITE) await flush()
+        if (buffered.length >= CHARACTERS_PER_WRITE) await flush()
         return
       }
       await flush()
@@ -149,8 +149,8 @@ async function createWriter(
   }
 }
 
-/** Streamed at once, in bytes. */
-const READ_BYTES = 64 * 1024
+/** The size of a chunk of a stream. */
+const BYTES_PER_CHUNK = 64 * 1024
 
 function openFile(path: string): ScratchFile {
   const file = openExisting(path)
@@ -164,7 +164,7 @@ function openFile(path: string): ScratchFile {
     },
     async *stream(begin = 0, end = size) {
       for (let offset = begin; offset < end;) {
-        const bytes = Buffer.allocUnsafe(Math.min(READ_BYTES, end - offset))
+        const bytes = Buffer.allocUnsafe(Math.min(BYTES_PER_CHUNK, end - offset))
         const length = await promised<number>((done) =>
           read(file, bytes, 0, bytes.length, offset, done),
         )
@@ -189,7 +189,7 @@ function openExisting(path: string): number {
   }
 }
 
-/** When a file of this name was created, ms; files that are not ours are old. */
+/** When a file of this name was created, ms since the epoch; 0 for a name that Satchel did not give. */
 function createdAt(name: string): number {
   const time = /^([\da-z]{1,10})-/.exec(name)?.[1]
   return time === undefined ? 0 : Number.parseInt(time, 36)

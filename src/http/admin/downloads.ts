@@ -91,10 +91,10 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts)
     }
     const body = pacedStream(nextPart, {
       failed: (error) => http.failure(call.id, error),
-      room: {
-        ...call.room,
+      reservation: {
+        ...call.reservation,
         release(reason) {
-          call.room.release(reason)
+          call.reservation.release(reason)
           leave()
         },
       },

@@ -67,7 +67,7 @@ export interface StreamOptions {
   readonly failed: (error: unknown) => void
   /** The stream ends when the reader accepts nothing for this long, ms (design.md §3 Lists). */
   readonly stall?: number
-  readonly room?: StreamReservation
+  readonly reservation?: StreamReservation
   /** A list without a value for this long sends a line break, ms. */
   readonly partEvery?: number
 }
@@ -82,19 +82,19 @@ const STALL_MS = 30_000
  */
 export function pacedStream(
   nextPart: (isOver: () => boolean) => Uint8Array | undefined | Promise<Uint8Array | undefined>,
-  { failed, stall = STALL_MS, room }: StreamOptions,
+  { failed, stall = STALL_MS, reservation }: StreamOptions,
 ): ReadableStream<Uint8Array> {
   let isOver = false
   let offered = 0
   let fail = (_error: Error) => {}
   // Set now, too: a response that the server never begins to send must end.
   let timer = setTimeout(stalled, stall)
-  room?.handOver(() => breakOff('others needed its memory'))
+  reservation?.handOver(() => breakOff('others needed its memory'))
 
   function end(reason?: string): void {
     isOver = true
     clearTimeout(timer)
-    room?.release(reason)
+    reservation?.release(reason)
   }
 
   function stalled(): void {
@@ -115,7 +115,7 @@ export function pacedStream(
       async pull(controller) {
         if (isOver) return
         clearTimeout(timer)
-        room?.accepted(offered)
+        reservation?.accepted(offered)
         try {
           const part = await nextPart(() => isOver)
           if (isOver) return
@@ -123,7 +123,7 @@ export function pacedStream(
             end()
             return controller.close()
           }
-          room?.resize(part.length)
+          reservation?.resize(part.length)
           offered = part.length
           controller.enqueue(part)
           timer = setTimeout(stalled, stall)

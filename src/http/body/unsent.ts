@@ -90,7 +90,7 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
       bytes <= UNCOUNTED_BYTES ||
       (bytes <= MEDIUM_BYTES && bytes * pending() <= BUDGET_BYTES_OF_MEDIUM)
 
-    const room: AnswerReservation = {
+    const reservation: AnswerReservation = {
       resize(bytes) {
         answer ??= {
           owner: caller(),
@@ -104,7 +104,7 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
       },
 
       reserve(bytes) {
-        if (!isSmall(bytes)) room.resize(bytes)
+        if (!isSmall(bytes)) reservation.resize(bytes)
       },
 
       bodyOf(text, isDone) {
@@ -112,16 +112,16 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
         collect(text.length)
         const bytes = Buffer.from(text)
         try {
-          room.resize(bytes.length)
+          reservation.resize(bytes.length)
         } catch (error) {
           // A write that is committed must not be answered with `BUSY`.
           if (!isDone) throw error
         }
-        return sendBytes(bytes, room)
+        return sendBytes(bytes, reservation)
       },
 
       handOver(cut) {
-        if (answer === undefined) room.resize(0)
+        if (answer === undefined) reservation.resize(0)
         if (answer === undefined) return
         answer.cut = cut
         answer.begun = answer.acceptedAt = performance.now()
@@ -144,11 +144,11 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
 
       settle() {
         if (answer?.cut !== undefined) return true
-        room.release()
+        reservation.release()
         return false
       },
     }
-    return room
+    return reservation
   }
 
   return {
@@ -165,7 +165,7 @@ const PART_BYTES = 256 * 1024
 /** Sends bytes whose memory is reserved. They are freed when the stream ends: the collector would wait. */
 function sendBytes(
   bytes: Buffer<ArrayBuffer>,
-  room: AnswerReservation,
+  reservation: AnswerReservation,
 ): ReadableStream<Uint8Array> {
   let sent = 0
   const nextPart = () => {
@@ -176,10 +176,13 @@ function sendBytes(
   }
   const failed = () => undefined
   const release = (reason?: string) => {
-    room.release(reason)
+    reservation.release(reason)
     if (bytes.length === bytes.buffer.byteLength) bytes.buffer.transfer(0)
   }
-  return pacedStream(nextPart, { failed, room: { ...room, resize: () => undefined, release } })
+  return pacedStream(nextPart, {
+    failed,
+    reservation: { ...reservation, resize: () => undefined, release },
+  })
 }
 
 function isStalled(

@@ -87,7 +87,7 @@ export async function blobAnswer(
   const stream = pacedStream(parts.next, {
     failed: (error) => http.failure(call.id, error),
     stall: STALL_SECONDS * 1000,
-    room: call.room,
+    reservation: call.reservation,
   })
   return sendBytes(stream, ranges === 'whole' ? 200 : 206, {}, parts.type)
 }

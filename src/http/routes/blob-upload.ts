@@ -31,13 +31,13 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
   const type = contentType(call)
   requireComplete(call.sent)
   const length = declaredLength(call.sent)
-  const room = await roomForBlob(host.database, actor, id, limits, host.clock.now())
-  if (length !== undefined && length > room.bytes) throw room.refuse()
+  const reservation = await roomForBlob(host.database, actor, id, limits, host.clock.now())
+  if (length !== undefined && length > reservation.bytes) throw reservation.refuse()
   using held = new DisposableStack()
   held.use(await http.hosts.hold(host.name))
   const memory = held.use(http.uploads.begin(`${host.database.id} ${actor.subject}`))
   const consumers = [memory.consume]
-  for (const { whose, left } of room.quotas) {
+  for (const { whose, left } of reservation.quotas) {
     const payer = `${whose} ${host.database.id} ${whose === 'user' ? actor.subject : ''}`
     const { consume } = held.use(quotas.begin(payer, left))
     // The declared length is reserved in the quota of the user; the shared quota counts what has arrived.
@@ -48,7 +48,7 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
   held.defer(() => call.setIdleTimeout(IDLE_SECONDS))
   const count = (bytes: number) => consumers.forEach((consume) => consume(bytes))
   const bytes = withTimeout(chunksOf(call.sent, length, count), timeout)
-  await using arrival = await host.blobs.receive(bytes, room)
+  await using arrival = await host.blobs.receive(bytes, reservation)
   const { hash, size, file } = arrival
   const now = host.clock.now()
   return await arrival.keep(() =>

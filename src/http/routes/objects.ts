@@ -150,7 +150,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
     const isMinimal = wantsMinimal(call.sent)
     const expected = bytes + ADDED_BYTES * countOf(body)
     // Before anything is stored: the answer repeats the objects.
-    if (!isMinimal && expected > UNCOUNTED_BYTES) call.room.reserve(expected)
+    if (!isMinimal && expected > UNCOUNTED_BYTES) call.reservation.reserve(expected)
     const stored = upsertObjects(host.database, {
       actor,
       table,
@@ -175,12 +175,12 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
         // A signal takes time to make, and most pages are one chunk.
         if (chunks > 0 && call.sent.signal.aborted) throw aborted()
         chunks += 1
-        call.room.reserve(bytes)
+        call.reservation.reserve(bytes)
       }
       const list = await listObjects(host.database, actor, view, tableOf(call), query, reserve)
       const options = {
         failed: (error: unknown) => http.failure(call.id, error),
-        room: call.room,
+        reservation: call.reservation,
       }
       return answer(call, jsonArray(list, options), { headers: nextLink(call, list.after) })
     },

@@ -84,7 +84,7 @@ export function createSync(http: HttpContext): AnswerSync {
     const held = stack.move()
     const body = pacedStream(bytesOf(first, parts, made), {
       failed: (error) => http.failure(call.id, error),
-      room: withRelease(call.room, () => held.dispose()),
+      reservation: withRelease(call.reservation, () => held.dispose()),
     })
     return answer(call, body)
   }
@@ -264,13 +264,13 @@ function bytesOf(
   }
 }
 
-function withRelease(room: StreamReservation, released: () => void): StreamReservation {
+function withRelease(reservation: StreamReservation, released: () => void): StreamReservation {
   return {
-    resize: (bytes) => room.resize(bytes),
-    handOver: (cut) => room.handOver(cut),
-    accepted: (bytes) => room.accepted(bytes),
+    resize: (bytes) => reservation.resize(bytes),
+    handOver: (cut) => reservation.handOver(cut),
+    accepted: (bytes) => reservation.accepted(bytes),
     release(reason) {
-      room.release(reason)
+      reservation.release(reason)
       released()
     },
   }

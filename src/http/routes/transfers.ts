@@ -171,12 +171,12 @@ async function send(
     },
     {
       failed: (error) => http.failure(call.id, error),
-      room: {
-        resize: (bytes) => call.room.resize(bytes),
-        handOver: (cut) => call.room.handOver(cut),
-        accepted: (bytes) => call.room.accepted(bytes),
+      reservation: {
+        resize: (bytes) => call.reservation.resize(bytes),
+        handOver: (cut) => call.reservation.handOver(cut),
+        accepted: (bytes) => call.reservation.accepted(bytes),
         release(reason) {
-          call.room.release(reason)
+          call.reservation.release(reason)
           held[Symbol.dispose]()
           call.setIdleTimeout(IDLE_SECONDS)
           void pieces.return(undefined)

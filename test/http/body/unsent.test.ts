@@ -7,12 +7,12 @@ const LARGE = 'x'.repeat(16 * MIB)
 
 function openRoom(unsent: Unsent, { caller = 'alice', pending = 1 } = {}) {
   const reasons: (string | undefined)[] = []
-  const room = unsent.open({
+  const reservation = unsent.open({
     caller: () => caller,
     pending: () => pending,
     ended: (reason) => void reasons.push(reason),
   })
-  return { room, reasons }
+  return { reservation, reasons }
 }
 
 const codeOf = (work: () => unknown) => {
@@ -28,7 +28,7 @@ describe('the memory of unsent answers', () => {
   test('of one caller is limited, and another is served meanwhile', () => {
     const unsent = createUnsent()
     const send = (caller: string) =>
-      codeOf(() => openRoom(unsent, { caller }).room.bodyOf(LARGE, false))
+      codeOf(() => openRoom(unsent, { caller }).reservation.bodyOf(LARGE, false))
     const four = ['done', 'done', 'done', 'done']
     expect([1, 2, 3, 4, 5].map(() => send('alice'))).toEqual([...four, 'BUSY'])
     expect([1, 2].map(() => send('bob'))).toEqual(['done', 'BUSY'])
@@ -40,25 +40,25 @@ describe('the memory of unsent answers', () => {
     const unsent = createUnsent()
     const text = 'ä'.repeat(MIB)
     const whole = openRoom(unsent)
-    const read = new Response(whole.room.bodyOf(text, false))
+    const read = new Response(whole.reservation.bodyOf(text, false))
     expect(unsent.reserved).toBe(2 * MIB)
     expect(await read.text()).toBe(text)
     expect(whole.reasons).toEqual([undefined])
     const left = openRoom(unsent)
-    const stream = new Response(left.room.bodyOf(text, false)).body!
+    const stream = new Response(left.reservation.bodyOf(text, false)).body!
     await stream.getReader().cancel()
     expect(left.reasons).toEqual(['the reader disconnected'])
-    const { room } = openRoom(unsent)
-    room.reserve(MIB)
+    const { reservation } = openRoom(unsent)
+    reservation.reserve(MIB)
     expect(unsent.reserved).toBe(MIB)
-    expect(room.settle()).toBe(false)
+    expect(reservation.settle()).toBe(false)
     expect(unsent.reserved).toBe(0)
   })
 
   test('is not counted for small answers, unless very many requests are pending', () => {
     const unsent = createUnsent()
     const typeOf = (size: number, pending: number) =>
-      typeof openRoom(unsent, { pending }).room.bodyOf('x'.repeat(size), false)
+      typeof openRoom(unsent, { pending }).reservation.bodyOf('x'.repeat(size), false)
     expect(typeOf(16 * 1024, 100_000)).toBe('string')
     expect(typeOf(200_000, 10)).toBe('string')
     expect(unsent.reserved).toBe(0)
@@ -70,14 +70,14 @@ describe('the memory of unsent answers', () => {
     const fill = (stalledMs: number) => {
       const unsent = createUnsent({ stalledMs })
       const rooms = [1, 2, 3, 4].map(() => openRoom(unsent))
-      for (const { room } of rooms) room.bodyOf(LARGE, false)
+      for (const { reservation } of rooms) reservation.bodyOf(LARGE, false)
       return { unsent, rooms }
     }
     const { unsent: patient } = fill(60_000)
-    expect(codeOf(() => openRoom(patient).room.bodyOf(LARGE, false))).toBe('BUSY')
+    expect(codeOf(() => openRoom(patient).reservation.bodyOf(LARGE, false))).toBe('BUSY')
     const { unsent, rooms: stalled } = fill(1_500)
     await Bun.sleep(1_600)
-    expect(codeOf(() => openRoom(unsent).room.bodyOf(LARGE, false))).toBe('done')
+    expect(codeOf(() => openRoom(unsent).reservation.bodyOf(LARGE, false))).toBe('done')
     expect(stalled.map(({ reasons }) => reasons)).toEqual([
       ['others needed its memory'],
       [],
@@ -89,10 +89,10 @@ describe('the memory of unsent answers', () => {
 
   test('is found before a write, whose answer is then sent in any case', () => {
     const unsent = createUnsent()
-    const writes = [1, 2, 3, 4].map(() => openRoom(unsent).room)
-    for (const room of writes) room.reserve(15 * MIB)
-    expect(codeOf(() => openRoom(unsent).room.reserve(15 * MIB))).toBe('BUSY')
-    const answers = writes.map((room) => codeOf(() => room.bodyOf(LARGE, true)))
+    const writes = [1, 2, 3, 4].map(() => openRoom(unsent).reservation)
+    for (const reservation of writes) reservation.reserve(15 * MIB)
+    expect(codeOf(() => openRoom(unsent).reservation.reserve(15 * MIB))).toBe('BUSY')
+    const answers = writes.map((reservation) => codeOf(() => reservation.bodyOf(LARGE, true)))
     expect(answers).toEqual(['done', 'done', 'done', 'done'])
   })
 })
