@@ -83,16 +83,27 @@ const withBlank: Bun.BunPlugin = {
   },
 }
 
-/** Puts the files of the page for administrators in place of their sources (src/admin/embedded.ts). */
-async function withAdminPage(): Promise<Bun.BunPlugin> {
-  // Before the build: a build within a build never ends. As text, because files would bring their paths along.
-  const files = (await bundle()).map(({ bytes, ...file }) => ({
-    ...file,
-    text: Buffer.from(bytes).toString('base64'),
-  }))
-  const contents = `const files = ${JSON.stringify(files)}
-export const readFiles = async () =>
-  files.map(({ text, ...file }) => ({ ...file, bytes: Uint8Array.fromBase64(text) }))`
+/** The files of the page for administrators, one after the other. Its path decides on names in the executable. */
+const PAGE_FILES = join(DIST, 'page.bin')
+
+/**
+ * Puts the files of the page for administrators in place of their sources (src/admin/embedded.ts), in one file of the
+ * executable: a text of a module would be in it twice, as source and as bytecode. `folder` is for a draft of that file.
+ */
+async function withAdminPage(folder: string): Promise<Bun.BunPlugin> {
+  // Before the build: a build within a build never ends.
+  const files = await bundle()
+  const whole = join(folder, 'page.bin')
+  await Bun.write(whole, new Blob(files.map(({ bytes }) => bytes)))
+  await rename(whole, PAGE_FILES)
+  const table = files.map(({ bytes, ...file }) => ({ ...file, size: bytes.length }))
+  const contents = `import path from ${JSON.stringify(PAGE_FILES)} with { type: 'file' }
+const table = ${JSON.stringify(table)}
+export async function readFiles() {
+  const all = await Bun.file(path).bytes()
+  let at = 0
+  return table.map(({ size, ...file }) => ({ ...file, bytes: all.slice(at, (at += size)) }))
+}`
   return {
     name: 'admin page',
     setup(build) {
@@ -145,7 +156,7 @@ export async function compile(outfile: string, target?: Bun.Build.CompileTarget)
   // Put in place when it is whole, also under a program that runs. Its name is in the executable, where a
   // number of a process would be of no use.
   const draft = join(DIST, String(process.pid), 'satchel')
-  const withPage = await withAdminPage()
+  const withPage = await withAdminPage(dirname(draft))
   await Bun.build({
     root: ROOT,
     entrypoints: [...ENTRY_POINTS],

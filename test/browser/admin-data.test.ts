@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { setupAdmin } from '../http/admin/setup'
 import { useChromium } from './chromium'
-import { openAdmin } from './admin-page'
+import { editorOf, editorText, openAdmin } from './admin-page'
 
 /** Browsing and editing objects on the page for administrators. */
 
@@ -50,8 +50,8 @@ test('a person edits an object, sees the difference, and all that they did not t
   await page.getByRole('row', { name: /milk/ }).click()
   await page.locator('.tree').getByText('2030').waitFor()
   await page.keyboard.press('e')
-  const text = page.getByLabel('The object as JSON')
-  await text.fill((await text.inputValue()).replace('"Milk"', '"Oat milk"'))
+  const text = editorOf(page)
+  await text.fill((await editorText(page)).replace('"Milk"', '"Oat milk"'))
   await page.keyboard.press('Control+Enter')
   const changes = page.getByRole('region', { name: 'Changes' })
   await changes.getByText('"title": "Oat milk"').waitFor()
@@ -70,8 +70,8 @@ test('a stale edit is refused with the difference, and goes on from the object a
   const { page } = device
   await openAdmin(page, server.commands, '#/main/data/notes/milk')
   await page.getByRole('button', { name: 'Edit' }).click()
-  const text = page.getByLabel('The object as JSON')
-  await text.fill((await text.inputValue()).replace('"Milk"', '"Oat milk"'))
+  const text = editorOf(page)
+  await text.fill((await editorText(page)).replace('"Milk"', '"Oat milk"'))
   await server.put([{ id: 'milk', realmId: 'rlm-public', title: 'Milk', count: 2 }])
   await page.getByRole('button', { name: 'Review' }).click()
   await page.getByRole('button', { name: 'Save', exact: true }).click()
@@ -123,7 +123,7 @@ test('an object is added, and deleted after a question', async () => {
   const { page } = device
   await openAdmin(page, server.commands, '#/main/data/notes')
   await page.getByRole('button', { name: 'New', exact: true }).click()
-  await page.getByLabel('The object as JSON').fill('{"id":"bread","realmId":"rlm-public","n":1}')
+  await editorOf(page).fill('{"id":"bread","realmId":"rlm-public","n":1}')
   await page.getByRole('button', { name: 'Add', exact: true }).click()
   await page.getByRole('complementary', { name: 'bread' }).waitFor()
   expect(await server.read('bread')).toMatchObject({ n: 1 })

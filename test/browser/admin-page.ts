@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import type { Session } from '../../src/control/session'
 
 /** The faults that a browser tells of a page, and what its policy has blocked. */
@@ -27,6 +27,17 @@ export async function logIn(page: Page, commands: Session): Promise<void> {
 /** Goes to a page by its address, as a click on a link does. */
 export async function go(page: Page, hash: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+}
+
+/** The editor of an object. */
+export function editorOf(page: Page): Locator {
+  return page.getByRole('textbox', { name: 'The object as JSON' })
+}
+
+/** The text in it, of which lines out of view are not drawn. */
+export async function editorText(page: Page): Promise<string> {
+  await editorOf(page).waitFor()
+  return (await editorOf(page).locator('.cm-line').allTextContents()).join('\n')
 }
 
 export function watch(page: Page): Watched {

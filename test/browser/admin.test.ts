@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { setupAdmin } from '../http/admin/setup'
 import { useChromium } from './chromium'
-import { openAdmin, watch } from './admin-page'
+import { editorOf, editorText, openAdmin, watch } from './admin-page'
 
 /** The login of the page for administrators, its keys and its ends, in a real browser. */
 
@@ -58,8 +58,8 @@ test('a session that ends in the middle of an edit leaves the text, which a new 
   const { page } = device
   await openAdmin(page, server.commands, '#/main/data/notes/milk')
   await page.getByRole('button', { name: 'Edit' }).click()
-  const text = page.getByLabel('The object as JSON')
-  await text.fill((await text.inputValue()).replace('Milk', 'Oat milk'))
+  const text = editorOf(page)
+  await text.fill((await editorText(page)).replace('Milk', 'Oat milk'))
   await server.commands.run('session.revoke', {})
   await page.getByRole('button', { name: 'Review' }).click()
   await page.getByRole('button', { name: 'Save', exact: true }).click()

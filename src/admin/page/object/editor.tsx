@@ -1,15 +1,21 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
 import { call } from '../server/call'
 import { Refusal } from '../server/refusal'
 import { database } from '../shell/route'
 import { tellDone, tellError } from '../shell/toasts'
+import { ByFile } from './by-file'
 import { DiffView } from './diff-view'
+import { findFault } from './json-fault'
+import { JsonField } from './json-field'
 import { findDraft, keepDraft, type StoredObject, textOf } from './stored'
+
+/** Longer texts, in characters, are edited as files: a browser takes seconds for each of their changes. */
+const LONGEST = 1_000_000
 
 interface EditorProps {
   readonly table: string
-  /** The object as it was when the edit began. */
+  /** The object as it is now. */
   readonly object: StoredObject
   readonly onSaved: () => void
   readonly onCancel: () => void
@@ -18,16 +24,19 @@ interface EditorProps {
 /** Edits an object as JSON: first the text, then its difference, then it is saved unless the object has changed. */
 export function Editor({ table, object, onSaved, onCancel }: EditorProps) {
   const place = [database.value, table, object.key]
-  const [base, setBase] = useState(object)
-  const [text, setText] = useState(() => findDraft(place) ?? textOf(object.value))
+  const [base, setBase] = useState(() => findDraft(place)?.base ?? object)
+  const original = useMemo(() => textOf(base.value), [base])
+  const [text, setText] = useState(() => findDraft(place)?.text ?? original)
   const [step, setStep] = useState<'edit' | 'review'>('edit')
   const [stored, setStored] = useState<StoredObject | null>(null)
   const [error, setError] = useState<unknown>(undefined)
   const [isBusy, setIsBusy] = useState(false)
-  const original = textOf(base.value)
-  useEffect(() => keepDraft(place, text === original ? null : text), [text, original])
+  useEffect(() => keepDraft(place, text === original ? null : { base, text }), [text, original])
 
-  const fault = findFault(text)
+  const fault = useMemo(() => findFault(text), [text])
+  const review = () => {
+    if (fault === undefined && text !== original) setStep('review')
+  }
   const save = async () => {
     setIsBusy(true)
     setError(undefined)
@@ -80,60 +89,60 @@ export function Editor({ table, object, onSaved, onCancel }: EditorProps) {
       </div>
     )
   }
-  if (step === 'review') {
-    return (
-      <div class="editor">
-        <DiffView before={original} after={text} />
-        <Failure error={error} />
-        <div class="actions">
-          <button class="main" disabled={isBusy} onClick={() => void save()}>
-            Save
-          </button>
-          <button onClick={() => setStep('edit')}>Back to the text</button>
-        </div>
-      </div>
-    )
-  }
+  const isReview = step === 'review'
   return (
     <div class="editor">
-      <textarea
-        autofocus
-        aria-label="The object as JSON"
-        aria-invalid={fault !== undefined}
-        spellcheck={false}
-        value={text}
-        onInput={({ currentTarget }) => setText(currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && fault === undefined) {
-            setStep('review')
-          }
-        }}
-      />
-      {fault !== undefined && <Failure error={fault} />}
-      <div class="actions">
-        <button
-          class="main"
-          title="Ctrl Enter"
-          disabled={fault !== undefined || text === original}
-          onClick={() => setStep('review')}
-        >
-          Review
-        </button>
-        <button onClick={cancel}>Cancel</button>
-      </div>
+      {isReview && (
+        <>
+          <DiffView before={original} after={text} isFocused />
+          <Failure error={error} />
+          <div class="actions">
+            <button class="main" disabled={isBusy} onClick={() => void save()}>
+              Save
+            </button>
+            <button onClick={() => setStep('edit')}>Back to the text</button>
+          </div>
+        </>
+      )}
+      {Math.max(text.length, original.length) > LONGEST ? (
+        !isReview && (
+          <ByFile
+            name={object.key}
+            text={text}
+            onCancel={cancel}
+            onText={(given) => {
+              setText(given)
+              setStep('review')
+            }}
+          />
+        )
+      ) : (
+        <>
+          <JsonField
+            label="The object as JSON"
+            text={text}
+            fault={fault}
+            isShown={!isReview}
+            onInput={setText}
+            onSubmit={review}
+          />
+          {!isReview && (
+            <div class="actions">
+              <button
+                class="main"
+                title="Ctrl Enter"
+                disabled={fault !== undefined || text === original}
+                onClick={review}
+              >
+                Review
+              </button>
+              <button onClick={cancel}>Cancel</button>
+            </div>
+          )}
+        </>
+      )}
     </div>
   )
-}
-
-/** The reason why the text is no object, for people. */
-export function findFault(text: string): Error | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? undefined : new Error('An object is expected, in braces')
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
-  }
 }
 
 function isStale(error: unknown): boolean {

@@ -1,11 +1,12 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
 import { Panel } from '../parts/panel'
 import { call } from '../server/call'
 import { database, goTo } from '../shell/route'
 import { tellDone } from '../shell/toasts'
-import { findFault } from './editor'
-import type { StoredObject } from './stored'
+import { findFault } from './json-fault'
+import { JsonField } from './json-field'
+import { findDraft, keepDraft, type StoredObject } from './stored'
 
 const FIRST = `{
   "realmId": "rlm-public",
@@ -14,20 +15,28 @@ const FIRST = `{
 
 /** Adds an object to a table. */
 export function NewPanel({ table, onClose }: { table: string; onClose: () => void }) {
-  const [text, setText] = useState(FIRST)
+  const place = [database.value, table]
+  const [text, setText] = useState(() => findDraft(place)?.text ?? FIRST)
   const [error, setError] = useState<unknown>(undefined)
-  const fault = findFault(text)
+  const fault = useMemo(() => findFault(text), [text])
+  useEffect(() => keepDraft(place, text === FIRST ? null : { text }), [text])
   const save = async () => {
+    if (fault !== undefined) return
     try {
       const value: unknown = JSON.parse(text)
       const input = { database: database.value, table, value, ifRevision: 0 }
       const { key } = await call<StoredObject>('object.put', input)
+      keepDraft(place, null)
       tellDone('Added')
       onClose()
       goTo('data', table, key)
     } catch (error) {
       setError(error)
     }
+  }
+  const cancel = () => {
+    keepDraft(place, null)
+    onClose()
   }
   return (
     <Panel title={`New in ${table}`} onClose={onClose}>
@@ -36,19 +45,24 @@ export function NewPanel({ table, onClose }: { table: string; onClose: () => voi
           Objects of a realm are seen by its members: <code>rlm-public</code> by everybody, the id
           of a user by them alone. Without a key, the server makes one.
         </p>
-        <textarea
-          autofocus
-          aria-label="The object as JSON"
-          spellcheck={false}
-          value={text}
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
+        <JsonField
+          label="The object as JSON"
+          text={text}
+          fault={fault}
+          onInput={setText}
+          onSubmit={() => void save()}
         />
-        <Failure error={fault ?? error} />
+        <Failure error={error} />
         <div class="actions">
-          <button class="main" disabled={fault !== undefined} onClick={() => void save()}>
+          <button
+            class="main"
+            title="Ctrl Enter"
+            disabled={fault !== undefined}
+            onClick={() => void save()}
+          >
             Add
           </button>
-          <button onClick={onClose}>Cancel</button>
+          <button onClick={cancel}>Cancel</button>
         </div>
       </div>
     </Panel>

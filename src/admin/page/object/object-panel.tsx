@@ -12,7 +12,7 @@ import { database } from '../shell/route'
 import { askToDestroy } from '../shell/destroy'
 import { Editor } from './editor'
 import { Seers } from './seers'
-import type { StoredObject } from './stored'
+import { findDraft, type StoredObject } from './stored'
 import { Traces } from './traces'
 import { ValueView } from './value-view'
 
@@ -27,10 +27,14 @@ interface ObjectPanelProps {
 /** An object: its value, the users who see it, its rights, and its history. */
 export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps) {
   const [view, setView] = useState<View>('value')
-  const [isEditing, setIsEditing] = useState(false)
+  const mayPut = !isReadOnly.value && may('object.put')
+  // An edit that another page has interrupted goes on.
+  const [isEditing, setIsEditing] = useState(
+    () => mayPut && findDraft([database.value, table, key]) !== undefined,
+  )
   const input = { database: database.value, table, key }
   const { value: object, error, reload } = useOperation<StoredObject>('object.show', input)
-  const mayEdit = object !== undefined && !isReadOnly.value && may('object.put')
+  const mayEdit = object !== undefined && mayPut
   useShortcut('e', 'Edit the object', () => setIsEditing(true), mayEdit)
   const choices = [
     ['value', 'Value'],

@@ -17,15 +17,22 @@ export function textOf(value: unknown): string {
   return visible(JSON.stringify(value, null, 2))
 }
 
-/** The texts of edits that are not saved, by database, table and key: in the memory of the tab only. */
-const drafts = new Map<string, string>()
-
-export function keepDraft(place: readonly string[], text: string | null): void {
-  const key = JSON.stringify(place)
-  if (text === null) drafts.delete(key)
-  else drafts.set(key, text)
+/** An edit that is not saved. */
+export interface Draft {
+  /** The object as it was when the edit began: what others write meanwhile is not overwritten. */
+  readonly base?: StoredObject
+  readonly text: string
 }
 
-export function findDraft(place: readonly string[]): string | undefined {
+/** The edits that are not saved, by database, table and key, if there is one: in the memory of the tab only. */
+const drafts = new Map<string, Draft>()
+
+export function keepDraft(place: readonly string[], draft: Draft | null): void {
+  const key = JSON.stringify(place)
+  if (draft === null) drafts.delete(key)
+  else drafts.set(key, draft)
+}
+
+export function findDraft(place: readonly string[]): Draft | undefined {
   return drafts.get(JSON.stringify(place))
 }

@@ -32,7 +32,8 @@ let firstAt = 0
 
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
-  if (takesText(event.target) || document.querySelector('dialog[open]') !== null) return
+  // Of a field in a shadow root, its host is the target.
+  if (takesText(event.composedPath()[0]) || document.querySelector('dialog[open]') !== null) return
   const isSecond = first !== '' && event.timeStamp - firstAt < SEQUENCE_MS
   const struck = isSecond ? `${first} ${event.key}` : event.key
   first = ''
@@ -46,9 +47,10 @@ document.addEventListener('keydown', (event) => {
   }
 })
 
-function takesText(target: EventTarget | null): boolean {
+function takesText(target: EventTarget | undefined): boolean {
   return (
     target instanceof HTMLElement &&
-    target.matches('input:not([type=checkbox], [type=radio]), textarea, select')
+    (target.isContentEditable ||
+      target.matches('input:not([type=checkbox], [type=radio]), textarea, select'))
   )
 }

@@ -1,0 +1,110 @@
+import { HighlightStyle } from '@codemirror/language'
+import { EditorView } from '@codemirror/view'
+import { tags } from '@lezer/highlight'
+
+/** The colours of values are those of the tree; the tokens of the page are inherited. */
+export const COLORS = HighlightStyle.define([
+  { tag: tags.propertyName, color: 'var(--link)' },
+  { tag: tags.string, color: 'var(--good)' },
+  { tag: tags.number, color: 'var(--value-number)' },
+  { tag: [tags.bool, tags.null], color: 'var(--value-boolean)' },
+  { tag: [tags.separator, tags.squareBracket, tags.brace], color: 'var(--soft)' },
+])
+
+export const LOOK = EditorView.theme({
+  '&': {
+    height: '100%',
+    color: 'var(--text)',
+    fontSize: '13px',
+  },
+  '&.cm-focused': { outline: 'none' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55' },
+  '.cm-content': { padding: '8px 0', caretColor: 'var(--text)' },
+  '.cm-line': { padding: '0 10px 0 4px' },
+  '.cm-gutters': {
+    border: '0',
+    background: 'transparent',
+    color: 'var(--soft)',
+    fontSize: '12px',
+  },
+  '.cm-lineNumbers .cm-gutterElement': { minWidth: '28px', padding: '0 2px 0 8px' },
+  '.cm-foldGutter .cm-gutterElement': { width: '14px', textAlign: 'center', cursor: 'pointer' },
+  '.cm-activeLine': { background: 'color-mix(in srgb, var(--main-tint) 45%, transparent)' },
+  '.cm-activeLineGutter': { background: 'transparent', color: 'var(--text)' },
+  '.cm-content .cm-wrong': { background: 'var(--bad-tint)' },
+  '.cm-gutterElement.cm-wrong': { color: 'var(--bad)', fontWeight: '700' },
+  '.cm-wrong-sign': {
+    textDecoration: 'underline wavy var(--bad)',
+    textDecorationSkipInk: 'none',
+    textUnderlineOffset: '3px',
+  },
+  '&.cm-focused .cm-matchingBracket': {
+    background: 'var(--main-tint)',
+    outline: '1px solid var(--main)',
+    borderRadius: '2px',
+  },
+  '&.cm-focused .cm-nonmatchingBracket': { background: 'var(--bad-tint)', color: 'var(--bad)' },
+  '.cm-foldPlaceholder': {
+    border: '0',
+    background: 'var(--faint)',
+    color: 'var(--soft)',
+  },
+  '.cm-searchMatch': { background: 'var(--warn-tint)', outline: '1px solid var(--warn)' },
+  '.cm-searchMatch-selected': { background: 'var(--main-tint)', outline: '2px solid var(--main)' },
+  '.cm-panels': { background: 'var(--faint)', color: 'var(--text)' },
+  '.cm-panels-top': { borderBottom: '1px solid var(--line)', borderRadius: '9px 9px 0 0' },
+  '.cm-panel.cm-search, .cm-panel.cm-gotoLine': {
+    display: 'flex',
+    flexWrap: 'wrap',
+    alignItems: 'center',
+    gap: '6px',
+    padding: '8px 34px 8px 8px',
+    fontFamily: 'system-ui, sans-serif',
+    fontSize: '13px',
+  },
+  '.cm-panel.cm-search': {
+    '& br': { display: 'none' },
+    '& input, & button, & label': { margin: '0' },
+  },
+  '.cm-panel.cm-search label': {
+    display: 'inline-flex',
+    alignItems: 'center',
+    gap: '4px',
+    fontSize: '12px',
+    color: 'var(--soft)',
+  },
+  '.cm-panel.cm-search input[type=checkbox]': { accentColor: 'var(--main)' },
+  '.cm-panel .cm-textfield': {
+    flex: '1 1 130px',
+    minWidth: '0',
+    height: '28px',
+    padding: '0 8px',
+    border: '1px solid var(--edge)',
+    borderRadius: '6px',
+    background: 'var(--raised)',
+    color: 'var(--text)',
+    font: 'inherit',
+  },
+  '.cm-panel .cm-button': {
+    height: '28px',
+    padding: '0 10px',
+    border: '1px solid var(--edge)',
+    borderRadius: '6px',
+    background: 'var(--card)',
+    color: 'var(--text)',
+    font: 'inherit',
+    cursor: 'pointer',
+  },
+  '.cm-panel .cm-button::first-letter': { textTransform: 'uppercase' },
+  '.cm-panel :focus-visible': { outline: '2px solid var(--main)', outlineOffset: '1px' },
+  '.cm-panel.cm-search [name=close]': {
+    top: '6px',
+    right: '6px',
+    width: '26px',
+    height: '26px',
+    borderRadius: '6px',
+    color: 'var(--soft)',
+    fontSize: '18px',
+    cursor: 'pointer',
+  },
+})
