@@ -1,4 +1,5 @@
 import { MINUTE } from '../../src/domain/value/time'
+import { TOKEN_EXPIRED } from '../../src/sync/messages'
 import type { Causality } from '../sync/model/causality'
 import { createDevice, type Device, type LocalOperation } from '../sync/model/device'
 import type { Office } from './office'
@@ -29,7 +30,8 @@ export function hire(
   const id = `colleague${number}@example.com`
   const person = { id, email: id }
   let known: { readonly token: string; readonly at: number } | undefined
-  let isClosed = true
+  /** Over: closed, or its token has ended. */
+  let socket = { isOver: true }
 
   async function token(): Promise<string> {
     if (known !== undefined && now() - known.at < TOKEN_RENEWED_MS) return known.token
@@ -58,9 +60,11 @@ export function hire(
         return text
       },
       connect(_: object, clientId: string, receive: (text: string) => void) {
-        isClosed = false
+        const opened = { isOver: false }
+        const end = () => (opened.isOver = true)
         const query = new URLSearchParams({ v: '3', clientId, token: known?.token ?? '' })
-        return wire.connect(query, receive, () => (isClosed = true))
+        socket = opened
+        return wire.connect(query, (text) => (text === TOKEN_EXPIRED ? end() : receive(text)), end)
       },
     },
     causality: WITHOUT_CAUSES,
@@ -71,7 +75,7 @@ export function hire(
   ) as [Device, Device]
 
   async function refresh(device: Device): Promise<void> {
-    if (device === phone && isClosed) device.disconnect()
+    if (device === phone && socket.isOver) device.disconnect()
     await device.process()
     await device.synchronize()
     // Earlier requests are not repeated.

@@ -53,8 +53,9 @@ async function obey(order: Order): Promise<void> {
  * times the objects of the server. This cache is as large as the program at most, and would hide a leak.
  */
 async function letGo(): Promise<void> {
+  // Code is kept while garbage is collected beside the work, and while it is in use: until this turn has ended.
+  Bun.gc(true)
   Bun.shrink()
-  // Code is in use until this turn has ended.
   await Bun.sleep(0)
   Bun.gc(true)
 }
