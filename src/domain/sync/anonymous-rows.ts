@@ -8,7 +8,7 @@ import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { type WireObject, getOwn } from '../value/value'
 import { addOwnerRows, commitRows, writePlain } from './commit'
-import { WrittenRows, type Execution, type Push, originOf } from './transaction'
+import { WrittenRows, type Execution, type Push, authorshipOf } from './transaction'
 import { isRejection } from './judge'
 import { mergeWhole } from './merge'
 import { type NamedKey, Names } from './named-keys'
@@ -217,7 +217,7 @@ async function uploadSome(
       refusals.push(refusal)
       noteRow(refusal, row)
       addRefused(part.refused, transaction, refusal)
-      note(push, row, part.names, { isRejected: true })
+      noteUploaded(push, row, part.names, { isRejected: true })
     }
     done += batch.length
     ruled += batch.filter(({ table }) => table.builtIn).length
@@ -356,16 +356,16 @@ function merge(run: Execution, row: UploadedRow, names: Names): Row | undefined 
   const isKept = state.kind === 'row' && !isNewer(key, values, state.object)
   // Rows that are written at login, before the first sync, are in the log as well (Appendix C.3).
   const isLogged = isKept && run.written.get(table, key) === found.latest
-  if (!isLogged) note(run.push, row, names, { isAsSent: !isKept && !found.isTaken })
+  if (!isLogged) noteUploaded(run.push, row, names, { isAsSent: !isKept && !found.isTaken })
   if (isKept) return undefined
-  found.state = mergeWhole(state, 'upsert', values, originOf(run, operation, found)).state
+  found.state = mergeWhole(state, 'upsert', values, authorshipOf(run, operation, found)).state
   found.isTouched = true
   found.isShared = true
   found.base = run.push.baseOf(operation)
   return found
 }
 
-function note(
+function noteUploaded(
   push: Push,
   { operation, position, table, key, values }: UploadedRow,
   names: Names,

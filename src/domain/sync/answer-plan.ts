@@ -37,7 +37,7 @@ export interface Pull {
 }
 
 /** What an answer will hold, decided once, when it begins. */
-export interface Plan {
+export interface AnswerPlan {
   readonly pull: Pull
   /** How much one read may take. */
   readonly chunk: ChunkSize
@@ -85,7 +85,12 @@ export interface PendingKey {
 }
 
 /** Decides what the answer to a request holds, in the snapshot with which it begins and its actor sees this. */
-export function makePlan(tx: ReadTx, pull: Pull, visibility: Visibility, chunk: ChunkSize): Plan {
+export function planAnswer(
+  tx: ReadTx,
+  pull: Pull,
+  visibility: Visibility,
+  chunk: ChunkSize,
+): AnswerPlan {
   const { lastPull } = pull.request
   const revision = tx.revision()
   const base = baseOf(tx, pull.request, revision)

@@ -5,27 +5,27 @@ import { requireStanding } from '../access/actor'
 import type { Change, ChangePosition, TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
-import { addChange, addNamedRow, Operations } from './message'
+import { addChange, addNamedRow, OutgoingOperations } from './message'
 import type { NamedKey } from './named-keys'
-import { CHUNK, isPending, type Plan } from './answer-plan'
+import { CHUNK, isPending, type AnswerPlan } from './answer-plan'
 import { isPersonal, type Visibility, visibilityOf, hadMemberRow } from './visible'
 
 /** What the actor sees at this moment of the realms that the answer lists. */
-export interface Sight {
-  readonly plan: Plan
+export interface AnswerSight {
+  readonly plan: AnswerPlan
   /** A realm that was lost meanwhile stays listed, and nothing more of it is sent. */
   readonly realms: ReadonlySet<RealmRef>
   readonly visibility: Visibility
 }
 
 /** In a read after the one in which the answer was planned. Throws as `requireStanding`. */
-export function sightOf(tx: ReadTx, plan: Plan): Sight {
+export function answerSight(tx: ReadTx, plan: AnswerPlan): AnswerSight {
   const { actor } = plan.pull
   requireStanding(tx, actor)
-  return sightIn(plan, visibilityOf(tx, actor))
+  return answerSightIn(plan, visibilityOf(tx, actor))
 }
 
-export function sightIn(plan: Plan, visibility: Visibility): Sight {
+export function answerSightIn(plan: AnswerPlan, visibility: Visibility): AnswerSight {
   const { realmRefs } = visibility
   const listed = plan.fresh.size === 0 ? plan.known : plan.known.union(plan.fresh)
   return {
@@ -35,13 +35,22 @@ export function sightIn(plan: Plan, visibility: Visibility): Sight {
   }
 }
 
-function isSeen({ plan, realms, visibility }: Sight, table: string, object: TimedObject): boolean {
+function isSeen(
+  { plan, realms, visibility }: AnswerSight,
+  table: string,
+  object: TimedObject,
+): boolean {
   const isListed = realms.has(object.realm) || plan.invitations.has(object.realm)
   return isListed && visibility.sees(table, object.realm, object.key)
 }
 
 /** Adds a change of a listed realm, unless the client has it already or gets it otherwise. */
-export function addSeen(tx: ReadTx, sight: Sight, operations: Operations, change: Change): void {
+export function addSeen(
+  tx: ReadTx,
+  sight: AnswerSight,
+  operations: OutgoingOperations,
+  change: Change,
+): void {
   const { plan } = sight
   const { table: name, key, revision, object } = change
   if (object?.isDamaged === true) return plan.leaveOut(name, key)
@@ -79,7 +88,7 @@ export function addSeen(tx: ReadTx, sight: Sight, operations: Operations, change
  */
 function isStillKept(
   tx: ReadTx,
-  { plan: { pull, base }, visibility }: Sight,
+  { plan: { pull, base }, visibility }: AnswerSight,
   realm: RealmRef,
   named: NamedKey,
 ): boolean {
@@ -91,13 +100,13 @@ function isStillKept(
 }
 
 /** True when the client had no rows of this realm or table, or when the row may be its own only now. */
-function isUnknown({ fresh, newTables }: Plan, table: string, object: TimedObject): boolean {
+function isUnknown({ fresh, newTables }: AnswerPlan, table: string, object: TimedObject): boolean {
   return fresh.has(object.realm) || newTables.has(table) || isPersonal(table, object.realm)
 }
 
 function upsertNew(
-  { privates }: Plan,
-  operations: Operations,
+  { privates }: AnswerPlan,
+  operations: OutgoingOperations,
   table: string,
   { key, value }: TimedObject,
 ): void {
@@ -108,13 +117,13 @@ function upsertNew(
 /** The operations that restore or correct the rows of the next pending keys. */
 export function pendingRows(
   tx: ReadTx,
-  sight: Sight,
+  sight: AnswerSight,
   start: number,
 ): { readonly entries: string; readonly next: number | undefined } {
   const { plan } = sight
   const { pending } = plan
   if (pending.length === 0) return { entries: '', next: undefined }
-  const operations = new Operations()
+  const operations = new OutgoingOperations()
   let at = start
   while (at < pending.length && at < start + CHUNK.rows && operations.size < plan.chunk.bytes) {
     const { table: name, key, named, isMoved } = pending[at]!
@@ -130,7 +139,11 @@ export function pendingRows(
 }
 
 /** Adds the rows of listed invitations: that of the realm, and the actor's own in `members`. */
-export function addInvitations(tx: ReadTx, sight: Sight, operations: Operations): void {
+export function addInvitations(
+  tx: ReadTx,
+  sight: AnswerSight,
+  operations: OutgoingOperations,
+): void {
   const { plan, visibility } = sight
   for (const id of plan.inviteRealms) {
     const realm = visibility.refs.get(id)
@@ -156,7 +169,12 @@ export function addInvitations(tx: ReadTx, sight: Sight, operations: Operations)
 }
 
 /** Removes rows of `members` that invited the actor before, to a realm to which others still do. */
-function dropWithdrawn(tx: ReadTx, sight: Sight, operations: Operations, realm: RealmRef): void {
+function dropWithdrawn(
+  tx: ReadTx,
+  sight: AnswerSight,
+  operations: OutgoingOperations,
+  realm: RealmRef,
+): void {
   const { plan } = sight
   const table = plan.tables.get('members')
   if (table === undefined) return
@@ -188,7 +206,11 @@ function dropWithdrawn(tx: ReadTx, sight: Sight, operations: Operations, realm: 
  * Removes what the client keeps of a realm that became an invitation: the rows of `members` and
  * `roles` (protocol.md §4.7), of which the actor sees its own only.
  */
-export function dropFormerRows(tx: ReadTx, sight: Sight, operations: Operations): void {
+export function dropFormerRows(
+  tx: ReadTx,
+  sight: AnswerSight,
+  operations: OutgoingOperations,
+): void {
   const { plan } = sight
   if (plan.formerRealms.size === 0) return
   const tables = new Set(FORMER_TABLES.filter((name) => plan.tables.has(name)))

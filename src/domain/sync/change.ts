@@ -9,7 +9,7 @@ import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
 import { type WireObject, getOwn, isAbsent, isRecord, setOwn } from '../value/value'
 
 /** The effect of one entry of a changeSpec on the value at its path (protocol.md §4.4, §4.6). */
-export type Change =
+export type PropertyChange =
   | { readonly path: Path; readonly kind: 'set'; readonly value: unknown }
   | { readonly path: Path; readonly kind: 'remove' }
   | { readonly path: Path; readonly kind: 'modify'; readonly modification: Modification }
@@ -32,7 +32,7 @@ const NO_LIMITS: SpecLimits = { maxProperties: Infinity, maxDepth: Infinity }
  * Reads a changeSpec. Throws `UNPROCESSABLE` naming the path of what cannot be executed, or the limit that
  * it exceeds.
  */
-export function readChangeSpec(spec: WireObject, limits = NO_LIMITS): Change[] {
+export function readChangeSpec(spec: WireObject, limits = NO_LIMITS): PropertyChange[] {
   const names = Object.keys(spec)
   requireFewNames(names, limits)
   return names.map((name) => {

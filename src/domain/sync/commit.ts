@@ -11,7 +11,7 @@ import type { SatchelError } from '../value/error'
 import { changedProperties } from '../value/value'
 import type { Work } from '../value/work'
 import { type Execution, type OwnedRealm, writingOf } from './transaction'
-import { isRejection, judgePut, judgeSize } from './judge'
+import { isRejection, judgeObject, judgeSize } from './judge'
 import type { RowState } from './merge'
 import { markDiverged } from './operations'
 import type { Row } from './overlay'
@@ -28,8 +28,8 @@ const TURN_ROWS = 100
  */
 export function* commitRows(run: Execution, ends?: () => Work): Work {
   const rows = run.overlay.touched()
-  for (const { table, key, unknown } of rows) {
-    if (unknown !== undefined) run.written.noteUnknown(table, key, unknown)
+  for (const { table, key, unseen } of rows) {
+    if (unseen !== undefined) run.written.noteUnseen(table, key, unseen)
   }
   const builtIn = rows.filter(({ table }) => table.builtIn)
   // Mostly no row says who may do what.
@@ -48,7 +48,7 @@ export function* commitRows(run: Execution, ends?: () => Work): Work {
   yield* writeOrdinary(run, rows)
   yield* inTurns([...others, ...realms].filter(isRemoval), (row) => removeRuled(run, row))
   if (ends !== undefined) yield* ends()
-  yield* inTurns(checks.toReversed(), ({ row, check }) => named(row, () => check(run.tx)))
+  yield* inTurns(checks.toReversed(), ({ row, check }) => aboutRow(row, () => check(run.tx)))
 }
 
 function* writeOrdinary(run: Execution, rows: readonly Row[]): Work {
@@ -104,7 +104,7 @@ function* guards(run: Execution, rows: readonly Row[]): Work<Check[]> {
     const writing = writingOf(run, row.table)
     const rules = rulesOf(writing.rulesByTable, row.table)
     if (rules === undefined || realm === undefined) return
-    const check = named(row, () => rules.guard(writing, realm, row.before))
+    const check = aboutRow(row, () => rules.guard(writing, realm, row.before))
     if (check !== undefined) checks.push({ row, check })
   })
   return checks
@@ -116,7 +116,7 @@ function namedRealm({ tx }: Execution, { state }: Row): RealmRef | undefined {
 }
 
 /** Runs `work`, and notes that its refusal is about this row. */
-export function named<T>(row: Row, work: () => T): T {
+export function aboutRow<T>(row: Row, work: () => T): T {
   try {
     return work()
   } catch (error) {
@@ -127,19 +127,19 @@ export function named<T>(row: Row, work: () => T): T {
 
 /** Puts a row of a built-in table. Undefined when the stored row stands as it is. */
 function putRuled(run: Execution, row: Row): Placement | undefined {
-  return named(row, () => settleAndPut(run, row))
+  return aboutRow(row, () => judgeAndPut(run, row))
 }
 
-function settleAndPut(run: Execution, row: Row): Placement | undefined {
+function judgeAndPut(run: Execution, row: Row): Placement | undefined {
   const writing = writingOf(run, row.table)
-  const settled = settle(run, row, writing)
-  if (settled === undefined) return undefined
-  if (settled === 'removed') {
+  const verdict = replayAndJudge(run, row, writing)
+  if (verdict === undefined) return undefined
+  if (verdict === 'removed') {
     if (row.before !== undefined) removeRuled(run, row, true)
     return undefined
   }
   const rules = rulesOf(writing.rulesByTable, row.table)
-  const placement = rules?.complement?.(writing, settled) ?? settled
+  const placement = rules?.complement?.(writing, verdict) ?? verdict
   putRow(writing, placement, stampsOf(run, row, placement))
   noteWritten(run, row)
   return placement
@@ -149,7 +149,7 @@ function removeRuled(run: Execution, row: Row, isJudged = false): void {
   const { table, before } = row
   if (before === undefined) return
   const writing = writingOf(run, table)
-  named(row, () => {
+  aboutRow(row, () => {
     if (!isJudged) judgeRemoval(writing, before)
     removeRow(writing, before)
   })
@@ -183,21 +183,21 @@ function writeBatch(
   const puts: ObjectPut[] = []
   const removals: ObjectRemoval[] = []
   for (const row of rows) {
-    let settled: Settled
+    let verdict: Verdict
     try {
-      settled = judgeRow(run, row, writing)
+      verdict = judgeRow(run, row, writing)
     } catch (error) {
       if (!isRejection(error)) throw error
       noteRow(error, row)
       if (refused === undefined) throw error
       refused(row, error)
-      settled = undefined
+      verdict = undefined
     }
-    if (settled === 'removed') {
+    if (verdict === 'removed') {
       if (row.before !== undefined) removals.push(removalOf(writing, row.before))
       noteWritten(run, row)
-    } else if (settled !== undefined) {
-      puts.push(putOf(writing, settled, stampsOf(run, row, settled)))
+    } else if (verdict !== undefined) {
+      puts.push(putOf(writing, verdict, stampsOf(run, row, verdict)))
       noteWritten(run, row)
     }
   }
@@ -210,13 +210,13 @@ export function* judgePlain(run: Execution, table: Table, rows: readonly Row[]):
     if (from > 0) yield
     const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
     for (const row of rows.slice(from, from + TURN_ROWS))
-      named(row, () => judgeRow(run, row, writing))
+      aboutRow(row, () => judgeRow(run, row, writing))
   }
 }
 
-/** As `settle`, for a row that is put or removed. */
-export function judgeRow(run: Execution, row: Row, writing: Writing): Settled {
-  if (isPut(row)) return settle(run, row, writing)
+/** As `replayAndJudge`, for a row that is put or removed. */
+export function judgeRow(run: Execution, row: Row, writing: Writing): Verdict {
+  if (isPut(row)) return replayAndJudge(run, row, writing)
   if (row.before === undefined) return undefined
   judgeRemoval(writing, row.before)
   return 'removed'
@@ -226,14 +226,14 @@ export function judgeRow(run: Execution, row: Row, writing: Writing): Settled {
  * The place of a row that is put, judged and with the kept operations of others applied; undefined
  * when the stored row stands, `removed` when one of those operations removes it.
  */
-type Settled = Placement | 'removed' | undefined
+type Verdict = Placement | 'removed' | undefined
 
-function settle(run: Execution, row: Row, writing: Writing): Settled {
+function replayAndJudge(run: Execution, row: Row, writing: Writing): Verdict {
   const { before, state } = row
   if (state.kind !== 'row') return undefined
   if (before !== undefined && isUnchanged(state, before)) return undefined
   return replay(run, row)
-    ? settleReplayed(run, row, writing, state)
+    ? judgeReplayed(run, row, writing, state)
     : judge(run, row, writing, state)
 }
 
@@ -244,7 +244,7 @@ function judge(
   writing: Writing,
   { object }: RowState & { kind: 'row' },
 ): Placement | undefined {
-  const own = judgePut(writing, row, object, row.before)
+  const own = judgeObject(writing, row, object, row.before)
   if (own === undefined) {
     markDiverged(run, row)
     return undefined
@@ -258,12 +258,12 @@ function judge(
  * The actor must be permitted to put the row as it was sent, or as the kept operations leave it: where
  * it was sent to may be gone, and they have moved it from there.
  */
-function settleReplayed(
+function judgeReplayed(
   run: Execution,
   row: Row,
   writing: Writing,
   sent: RowState & { kind: 'row' },
-): Settled {
+): Verdict {
   markDiverged(run, row)
   run.isReplayed = true
   const { state, before } = row
@@ -281,7 +281,7 @@ function settleReplayed(
     return judgeMoved(run, row, writing, state) ?? raise(error)
   }
   // The rights of the actor count for what the actor did.
-  return judgePut({ ...writing, isGlobal: true }, row, state.object, before)
+  return judgeObject({ ...writing, isGlobal: true }, row, state.object, before)
 }
 
 /** Undefined where the actor may not put the row either. */

@@ -6,7 +6,7 @@ import {
   requireFewProperties,
   type WriteLimits,
 } from '../object/limits'
-import { judgePut as judgeDraft } from '../object/write'
+import { judgePut } from '../object/write'
 import { type Placement, type Writing, rulesOf } from '../object/writing'
 import type { TimedObject } from '../store/objects'
 import type { Table } from '../store/tables'
@@ -20,7 +20,7 @@ import type { Row } from './overlay'
  * `previous` is the row before the transaction. Undefined when the stored row stands as it is.
  * Throws as `writeRows`.
  */
-export function judgePut(
+export function judgeObject(
   writing: Writing,
   { table, key, isTaken }: Pick<Row, 'table' | 'key' | 'isTaken'>,
   object: WireObject,
@@ -30,7 +30,7 @@ export function judgePut(
   const rules = rulesOf(writing.rulesByTable, table)
   const draft = draftWithKey(writing, key, object)
   const complete = rules === undefined ? draft : rules.complete(draft)
-  return judgeDraft(writing, complete, previous)
+  return judgePut(writing, complete, previous)
 }
 
 /** Throws `UNPROCESSABLE` for an object that is too much (design.md §6 limits by default). */

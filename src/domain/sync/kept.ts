@@ -7,14 +7,14 @@ import type { CriteriaOperation } from '../store/sync'
 import type { Table } from '../store/tables'
 import { FIXED_LIMITS } from '../value/fixed-limits'
 import { parseStored } from '../value/value'
-import { type Change, readChangeSpec } from './change'
+import { type PropertyChange, readChangeSpec } from './change'
 import { type Criteria, readCriteria } from './criteria'
 
 /** A kept operation with criteria, ready to be applied. */
 export interface KeptOperation {
   readonly kept: CriteriaOperation
   readonly criteria: Criteria
-  readonly change: readonly Change[]
+  readonly change: readonly PropertyChange[]
   readonly actor: Actor
   /** The steps that it takes to hold it against a row. */
   readonly stepsToTest: number

@@ -14,7 +14,7 @@ import {
   type Stamps,
   stampWrite,
 } from '../object/stamps'
-import { type Change, modified, removeAt, setAt, valueAt } from './change'
+import { type PropertyChange, modified, removeAt, setAt, valueAt } from './change'
 
 /** The state of one key while the operations of a transaction are applied to it. */
 export type RowState =
@@ -39,7 +39,7 @@ export type RowState =
     }
 
 /** The origin of an operation in time. */
-export interface Origin {
+export interface Authorship {
   /** The corrected time of the operation, ms. */
   readonly ts: number
   /** The revision that the client had seen; undefined when that cannot be said: then only times count. */
@@ -55,19 +55,20 @@ export interface Origin {
   readonly revision: number
   /** Values of the creation of a row do not resist it, unless it is known to be later. */
   readonly isByCriteria?: boolean
-  /** Notes what the client does not know of the row. */
-  readonly row?: { unknown?: Unknown | undefined }
+  /** Keeps what the client has not seen of the row. */
+  readonly row?: { unseen?: Unseen | undefined }
 }
 
-/**
- * What the client of a request does not know of a row: by `realmId` and `owner` what it assumes there,
- * though its write of them has lost; by `GONE` that its own criteria removed the row, which it had in
- * another state; by `MADE` that another client had made the row before it did.
- */
-export type Unknown = Map<string, unknown>
-
-export const GONE = '$gone'
-const MADE = '$made'
+/** What the client of a request has not seen of a row. */
+export interface Unseen {
+  /** The place that the client assumes, though its write of it has lost. */
+  realmId?: unknown
+  owner?: unknown
+  /** Its own criteria removed the row, which it had in another state. */
+  isGone?: true
+  /** Another client had made the row before it did. */
+  isMade?: true
+}
 
 /** The result of an operation on a row. */
 export interface Merged {
@@ -83,86 +84,95 @@ export function mergeWhole(
   state: RowState,
   type: 'insert' | 'upsert',
   values: WireObject,
-  origin: Origin,
+  by: Authorship,
 ): Merged {
   if (state.kind !== 'row') {
-    const staysDead = type === 'upsert' && outlives(state, origin)
-    return staysDead ? unchanged(state, origin) : created(values, origin)
+    const staysDead = type === 'upsert' && outlives(state, by)
+    return staysDead ? unchanged(state, by) : created(values, by)
   }
   const { object, stamps } = state
-  const rival = rivalOf(origin)
+  const rival = rivalOf(by)
   // The client makes the row, without knowing that of another client.
-  const isCreation = !rival.isSeen(stamps.rest) && origin.row?.unknown?.has(MADE) !== true
-  if (isCreation) noteUnknown(origin, MADE, true)
+  const isCreation = !rival.isSeen(stamps.rest) && by.row?.unseen?.isMade !== true
+  if (isCreation) noteUnseen(by, { isMade: true })
   let isAsSent = true
-  let latest = origin.ts
+  let latest = by.ts
   for (const name of new Set([...Object.keys(object), ...Object.keys(values)])) {
     const isLeftOut = !Object.hasOwn(values, name)
     // Without a place an object stays where it is.
-    if (isLeftOut && PLACES.has(name)) {
+    if (isLeftOut && isPlaceName(name)) {
       isAsSent = false
       continue
     }
     const written = isLeftOut
-      ? removeSeen(object, stamps, name, origin, rival)
-      : PLACES.has(name) && !isCreation
-        ? moveSeen(object, stamps, [name, values[name]], origin, rival)
-        : write(object, stamps, { path: [name], kind: 'set', value: values[name] }, origin, rival)
+      ? removeSeen(object, stamps, name, by, rival)
+      : isPlaceName(name) && !isCreation
+        ? moveSeen(object, stamps, [name, values[name]], by, rival)
+        : write(object, stamps, { path: [name], kind: 'set', value: values[name] }, by, rival)
     isAsSent &&= written.isAsSent
     latest = Math.max(latest, written.latest)
   }
   return { state, isAsSent, latest }
 }
 
-const PLACES: ReadonlySet<string> = new Set(['realmId', 'owner'])
+/** The properties that say where an object is and whose. */
+type PlaceName = 'realmId' | 'owner'
+
+function isPlaceName(name: string): name is PlaceName {
+  return name === 'realmId' || name === 'owner'
+}
 
 /** A `put` removes what it lacks and had seen. */
 function removeSeen(
   object: WireObject,
   stamps: Stamps,
   name: string,
-  { ts, ...origin }: Origin,
+  by: Authorship,
   rival: Rival,
 ): Written {
-  const survivors = stampRemoval(stamps, name, rival, stampBy({ ts, ...origin }))
-  if (survivors === undefined) return { isAsSent: false, latest: ts }
+  const survivors = stampRemoval(stamps, name, rival, stampBy(by))
+  if (survivors === undefined) return { isAsSent: false, latest: by.ts }
   const values = survivors.map((path) => ({ path, value: valueAt(object, path) }))
   removeAt(object, [name])
   for (const { path, value } of values) if (value !== undefined) assign(object, path, value)
-  return { isAsSent: survivors.length === 0, latest: ts }
+  return { isAsSent: survivors.length === 0, latest: by.ts }
 }
 
 /** A `put` moves or gives away what it had seen elsewhere; otherwise it only repeats the place. */
 function moveSeen(
   object: WireObject,
   stamps: Stamps,
-  [name, value]: readonly [string, unknown],
-  origin: Origin,
+  [name, value]: readonly [PlaceName, unknown],
+  by: Authorship,
   rival: Rival,
 ): Written {
-  const { ts, row } = origin
+  const { ts, row } = by
   const before = getOwn(object, name)
   const isSame = before === value
-  const isRepeated = row?.unknown?.has(name) === true && row.unknown.get(name) === value
+  const isRepeated = row?.unseen !== undefined && isAssumed(row.unseen, name, value)
   if (isRepeated) return { isAsSent: isSame, latest: ts }
   if (isSame && rival.isSeen(stampOf(stamps, [name]))) return { isAsSent: true, latest: ts }
-  if (!stampPlace(stamps, name, { before, after: value }, rival, stampBy(origin))) {
-    noteUnknown(origin, name, value)
+  if (!stampPlace(stamps, name, { before, after: value }, rival, stampBy(by))) {
+    noteUnseen(by, { [name]: value })
     return { isAsSent: isSame, latest: ts }
   }
-  row?.unknown?.delete(name)
+  delete row?.unseen?.[name]
   setOwn(object, name, value)
   return { isAsSent: true, latest: ts }
 }
 
 /** Merges changes of properties: those of an update, or of a `modify` whose criteria the row satisfies. */
-export function mergeChanges(state: RowState, changes: readonly Change[], origin: Origin): Merged {
-  if (state.kind !== 'row') return unchanged(state, origin)
-  const rival = rivalOf(origin)
+export function mergeChanges(
+  state: RowState,
+  changes: readonly PropertyChange[],
+  by: Authorship,
+): Merged {
+  if (state.kind !== 'row') return unchanged(state, by)
+  const rival = rivalOf(by)
   let isAsSent = true
-  let latest = origin.ts
+  let latest = by.ts
   for (const change of changes) {
-    const written = write(state.object, state.stamps, change, origin, rival)
+    const written = write(state.object, state.stamps, change, by, rival)
     isAsSent &&= written.isAsSent
     latest = Math.max(latest, written.latest)
   }
@@ -170,30 +180,30 @@ export function mergeChanges(state: RowState, changes: readonly Change[], origin
 }
 
 /** A later operation of another client that had not seen the deletion does not undo it. */
-function outlives(state: RowState & { kind: 'dead' | 'absent' }, origin: Origin): boolean {
-  if (origin.row?.unknown?.has(GONE) === true) return true
+function outlives(state: RowState & { kind: 'dead' | 'absent' }, by: Authorship): boolean {
+  if (by.row?.unseen?.isGone === true) return true
   if (state.kind === 'absent') return false
   const { revision, client, entered } = state
-  if (client === origin.client || origin.own?.includes(revision) === true) return false
-  const base = origin.base ?? 0
+  if (client === by.client || by.own?.includes(revision) === true) return false
+  const base = by.base ?? 0
   return base < revision && entered <= base
 }
 
-function created(values: WireObject, origin: Origin): Merged {
-  const { ts, revision } = origin
+function created(values: WireObject, by: Authorship): Merged {
+  const { ts, revision } = by
   const object = { ...values }
   return {
-    state: { kind: 'row', object, stamps: newStamps(stampBy(origin)), entered: revision },
+    state: { kind: 'row', object, stamps: newStamps(stampBy(by)), entered: revision },
     isAsSent: true,
     latest: ts,
   }
 }
 
-function unchanged(state: RowState, { ts }: Origin): Merged {
+function unchanged(state: RowState, { ts }: Authorship): Merged {
   return { state, isAsSent: false, latest: ts }
 }
 
-function stampBy({ ts, revision, client }: Origin): Stamp {
+function stampBy({ ts, revision, client }: Authorship): Stamp {
   return [ts, revision, client]
 }
 
@@ -201,15 +211,22 @@ function stampBy({ ts, revision, client }: Origin): Stamp {
  * An operation has seen all up to its base, and what its request did before it: but not what replayed
  * operations of other clients wrote meanwhile.
  */
-function rivalOf({ ts, base = -1, own, client, revision, isByCriteria = false }: Origin): Rival {
+function rivalOf({
+  ts,
+  base = -1,
+  own,
+  client,
+  revision,
+  isByCriteria = false,
+}: Authorship): Rival {
   return {
     ts,
     client,
     isByCriteria,
-    isSeen: ([, its, by = 0]) => {
+    isSeen: ([, its, writer = 0]) => {
       if (its <= base) return true
       if (own === undefined) return false
-      return (by === client || by === 0) && (its === revision || own.includes(its))
+      return (writer === client || writer === 0) && (its === revision || own.includes(its))
     },
   }
 }
@@ -223,26 +240,26 @@ interface Written {
 function write(
   object: WireObject,
   stamps: Stamps,
-  change: Change,
-  origin: Origin,
+  change: PropertyChange,
+  by: Authorship,
   rival: Rival,
 ): Written {
   const { path } = change
   const [name = ''] = path
-  const { ts } = origin
+  const { ts } = by
   const found = collide(stamps, path, rival, Object.hasOwn(object, name))
   const latest = Math.max(ts, found.latest)
   if (change.kind === 'modify') {
     assign(object, path, modified(change.modification, valueAt(object, path)))
-    stampWrite(stamps, path, { ...found, latest: found.top }, stampBy(origin))
+    stampWrite(stamps, path, { ...found, latest: found.top }, stampBy(by))
     return { isAsSent: false, latest }
   }
-  const isPlace = PLACES.has(name) && path.length === 1
+  const isPlace = isPlaceName(name) && path.length === 1
   if (found.isLost) {
-    if (isPlace && change.kind === 'set') noteUnknown(origin, name, change.value)
+    if (isPlace && change.kind === 'set') noteUnseen(by, { [name]: change.value })
     return { isAsSent: false, latest: ts }
   }
-  if (isPlace) origin.row?.unknown?.delete(name)
+  if (isPlace) delete by.row?.unseen?.[name]
   const survivors = found.survivors.map((below) => ({ below, value: valueAt(object, below) }))
   // A client makes the missing object from which it removes something, and the server does not.
   const isMade = change.kind === 'remove' && path.length > 1 && !valueAt(object, path.slice(0, -1))
@@ -252,14 +269,16 @@ function write(
     if (value === undefined) removeAt(object, below)
     else assign(object, below, value)
   }
-  stampWrite(stamps, path, found, stampBy(origin))
+  stampWrite(stamps, path, found, stampBy(by))
   return { isAsSent: survivors.length === 0 && !isMade, latest }
 }
 
-function noteUnknown({ row }: Origin, name: string, value: unknown): void {
-  if (row === undefined) return
-  row.unknown ??= new Map()
-  row.unknown.set(name, value)
+function noteUnseen({ row }: Authorship, added: Unseen): void {
+  if (row !== undefined) row.unseen = Object.assign(row.unseen ?? {}, added)
+}
+
+function isAssumed(unseen: Unseen, name: PlaceName, value: unknown): boolean {
+  return Object.hasOwn(unseen, name) && unseen[name] === value
 }
 
 /** One change may be made to many rows, and is kept for later ones: each row gets its own copy of the value. */
@@ -275,7 +294,7 @@ function assign(object: WireObject, path: Path, value: unknown): void {
 /** The changes without those of the primary key, which clients strip as well (protocol.md §4.8). */
 export function withoutKey(
   primaryKey: readonly string[],
-  changes: readonly Change[],
-): readonly Change[] {
+  changes: readonly PropertyChange[],
+): readonly PropertyChange[] {
   return changes.filter(({ path }) => !primaryKey.includes(path.join('.')))
 }

@@ -12,7 +12,7 @@ const VALUES = { upsert: 'values', update: 'changeSpecs', delete: undefined } as
  * The operations of a message to clients, which fold them by key in any case (protocol.md §4.8). Collected in
  * their order: consecutive ones of a table and type become one.
  */
-export class Operations {
+export class OutgoingOperations {
   readonly #entries: string[] = []
   #muts: string[] = []
   #table: string | undefined
@@ -97,13 +97,13 @@ function joined(texts: readonly string[]): string {
  * client may see.
  */
 export function changeMessage(changes: readonly Change[], base: number): string {
-  const operations = new Operations()
+  const operations = new OutgoingOperations()
   for (const change of changes) addChange(operations, change, base)
   return operations.text()
 }
 
 /** Adds the change of a row for a client that had all changes up to `base`. */
-export function addChange(operations: Operations, change: Change, base: number): void {
+export function addChange(operations: OutgoingOperations, change: Change, base: number): void {
   const { table, key, object } = change
   if (object === null) operations.delete(table, key)
   else addRow(operations, table, object, base)
@@ -114,7 +114,12 @@ export function addChange(operations: Operations, change: Change, base: number):
  * properties of the client alone survive, and an `upsert` when the client cannot have the row, or
  * when an update cannot say the difference.
  */
-function addRow(operations: Operations, table: string, object: TimedObject, base: number): void {
+function addRow(
+  operations: OutgoingOperations,
+  table: string,
+  object: TimedObject,
+  base: number,
+): void {
   const spec = object.entered > base ? undefined : specSince(object, base)
   add(operations, table, object, spec)
 }
@@ -124,7 +129,7 @@ function addRow(operations: Operations, table: string, object: TimedObject, base
  * since its base or that the request wrote, unless the client cannot have the row.
  */
 export function addNamedRow(
-  operations: Operations,
+  operations: OutgoingOperations,
   table: string,
   object: TimedObject,
   { base, isRejected, revision, names }: NamedKey,
@@ -140,7 +145,7 @@ export function addNamedRow(
 }
 
 function add(
-  operations: Operations,
+  operations: OutgoingOperations,
   table: string,
   { key, value }: TimedObject,
   spec: string | undefined,

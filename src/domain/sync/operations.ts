@@ -5,23 +5,23 @@ import type { Table } from '../store/tables'
 import { FIXED_LIMITS } from '../value/fixed-limits'
 import { getOwn, isAbsent, type WireObject } from '../value/value'
 import { changedKeys, criteriaOf, multiOfIn } from './candidates'
-import type { Change } from './change'
+import type { PropertyChange } from './change'
 import { type Criteria, satisfies } from './criteria'
 import {
   type Execution,
   forgetGone,
   isSeen,
   noteGone,
-  originOf,
+  authorshipOf,
   timeByCriteria,
   writingOf,
 } from './transaction'
-import { isRejection, judgePut } from './judge'
+import { isRejection, judgeObject } from './judge'
 import {
   type Merged,
   mergeChanges,
   mergeWhole,
-  type Origin,
+  type Authorship,
   type RowState,
   withoutKey,
 } from './merge'
@@ -51,8 +51,8 @@ export function* applyOperation(run: Execution, placed: PlacedOperation): Work {
   for (const [position, key] of keys.entries()) {
     const row = run.overlay.get(table, key)
     if (row === undefined) continue
-    const isAsSent = !isLaterChunk && (yield* apply(run, row, operation, position))
-    note(run, placed, position, row, isAsSent)
+    const isAsSent = !isLaterChunk && (yield* applyToRow(run, row, operation, position))
+    noteKey(run, placed, position, row, isAsSent)
     if (position % ROWS === ROWS - 1) yield
   }
 }
@@ -63,7 +63,12 @@ function isPartOf({ query }: Action & { type: 'delete' }): boolean {
 }
 
 /** True when the row is what the client has assumed, as far as this operation goes. */
-function* apply(run: Execution, row: Row, operation: Operation, position: number): Work<boolean> {
+function* applyToRow(
+  run: Execution,
+  row: Row,
+  operation: Operation,
+  position: number,
+): Work<boolean> {
   const { action } = operation
   switch (action.type) {
     case 'insert':
@@ -71,48 +76,52 @@ function* apply(run: Execution, row: Row, operation: Operation, position: number
       const values = action.values[position] ?? {}
       const changes = action.changes?.[position]
       if (changes !== undefined && changes !== null && row.state.kind === 'row') {
-        return yield* change(run, row, changes, operation)
+        return yield* changeRow(run, row, changes, operation)
       }
-      const origin = originOf(run, operation, row)
-      const merged = mergeWhole(row.state, action.type, values, origin)
+      const by = authorshipOf(run, operation, row)
+      const merged = mergeWhole(row.state, action.type, values, by)
       row.isShared = true
-      return settle(run, row, merged, operation)
+      return adopt(run, row, merged, operation)
     }
     case 'update': {
       const changes = action.changes[position] ?? action.changes[0] ?? []
-      return yield* change(run, row, changes, operation)
+      return yield* changeRow(run, row, changes, operation)
     }
     case 'delete':
       forgetGone(run, row)
       if (row.state.kind !== 'row') return isAbsentThere(run, row, operation)
-      return settle(run, row, removalOf(run, row, operation), operation)
+      return adopt(run, row, removalOf(run, row, operation), operation)
     case 'modify':
       return false
   }
 }
 
-function* change(
+function* changeRow(
   run: Execution,
   row: Row,
-  changes: readonly Change[],
+  changes: readonly PropertyChange[],
   operation: Operation,
 ): Work<boolean> {
   if (row.state.kind !== 'row') return isAbsentThere(run, row, operation)
-  own(row, changes)
+  unshare(row, changes)
   const kept = withoutKey(row.table.primaryKey ?? [], changes)
-  const merged = yield* mergeSome(row.state, kept, originOf(run, operation, row))
-  return settle(run, row, merged, operation)
+  const merged = yield* mergeSome(row.state, kept, authorshipOf(run, operation, row))
+  return adopt(run, row, merged, operation)
 }
 
 /** Changes of a row that are made before others may get a turn. */
 const CHANGES = 500
 
 /** `mergeChanges`, some at a time. */
-function* mergeSome(state: RowState, changes: readonly Change[], origin: Origin): Work<Merged> {
-  if (changes.length <= CHANGES) return mergeChanges(state, changes, origin)
-  let [isAsSent, latest] = [true, origin.ts]
+function* mergeSome(
+  state: RowState,
+  changes: readonly PropertyChange[],
+  by: Authorship,
+): Work<Merged> {
+  if (changes.length <= CHANGES) return mergeChanges(state, changes, by)
+  let [isAsSent, latest] = [true, by.ts]
   for (let from = 0; from < changes.length; from += CHANGES) {
-    const merged = mergeChanges(state, changes.slice(from, from + CHANGES), origin)
+    const merged = mergeChanges(state, changes.slice(from, from + CHANGES), by)
     isAsSent &&= merged.isAsSent
     latest = Math.max(latest, merged.latest)
     yield
@@ -132,8 +141,8 @@ function isAbsentThere({ push }: Execution, row: Row, operation: Operation): boo
   return base !== undefined && state.revision <= base
 }
 
-/** A change inside a property must not reach into the request. */
-function own(row: Row, changes: readonly Change[]): void {
+/** Copies values that the request shares: a change inside one must not reach into it. */
+function unshare(row: Row, changes: readonly PropertyChange[]): void {
   const { state } = row
   if (!row.isShared || state.kind !== 'row' || changes.every(({ path }) => path.length === 1))
     return
@@ -141,7 +150,8 @@ function own(row: Row, changes: readonly Change[]): void {
   row.isShared = false
 }
 
-function settle(run: Execution, row: Row, merged: Merged, operation: Operation): boolean {
+/** Takes over what was merged. True when it is as its client has assumed. */
+function adopt(run: Execution, row: Row, merged: Merged, operation: Operation): boolean {
   const isChanged = merged.state !== row.state || merged.state.kind === 'row'
   row.state = merged.state
   if (isChanged) touch(run, row, merged, operation)
@@ -158,11 +168,11 @@ function touch(
   row.isTouched = true
   row.base = row.base === undefined || base === undefined ? undefined : Math.min(row.base, base)
   clock.floor = Math.max(clock.floor, latest)
-  clock.told = Math.max(clock.told, operation.ts ?? 0)
+  clock.latestGiven = Math.max(clock.latestGiven, operation.ts ?? 0)
 }
 
 function removalOf(run: Execution, row: Row, operation: Operation): Merged {
-  const { client, revision, ts } = originOf(run, operation, row)
+  const { client, revision, ts } = authorshipOf(run, operation, row)
   const entered = row.state.kind === 'row' ? birthOf(row.state.stamps) : revision
   const state = { kind: 'dead', revision, client, entered } as const
   return { state, isAsSent: true, latest: ts }
@@ -185,7 +195,7 @@ function* applyByCriteria(run: Execution, placed: PlacedOperation): Work {
     if (yield* changeIfAllowed(run, row, changes, operation, kept)) done.add(row.key)
     // The client did not reach it, so it may not have it, or as another one.
     if (!known.has(row.key)) {
-      note(run, placed, -1, row, false)
+      noteKey(run, placed, -1, row, false)
       if (row.state.kind === 'dead') noteGone(run, row)
     }
     if (at % ROWS === ROWS - 1) yield
@@ -193,7 +203,7 @@ function* applyByCriteria(run: Execution, placed: PlacedOperation): Work {
   for (const [position, key] of keys.entries()) {
     const row = run.overlay.get(table, key)
     if (row === undefined) continue
-    note(run, placed, position, row, done.has(key))
+    noteKey(run, placed, position, row, done.has(key))
     if (action.type === 'delete') forgetGone(run, row)
     done.delete(key)
   }
@@ -225,7 +235,7 @@ const TESTED = 500
 function* changeIfAllowed(
   run: Execution,
   row: Row,
-  changes: readonly Change[] | undefined,
+  changes: readonly PropertyChange[] | undefined,
   operation: Operation,
   { ts, kept }: Keeping,
 ): Work<boolean> {
@@ -234,18 +244,18 @@ function* changeIfAllowed(
   try {
     if (changes === undefined) {
       if (before !== undefined) judgeRemoval(writingOf(run, table), before)
-      return settle(run, row, removalOf(run, row, operation), operation)
+      return adopt(run, row, removalOf(run, row, operation), operation)
     }
     const copy = copyOf(state)
     const written = withoutKey(table.primaryKey ?? [], changes)
-    const origin = { ...originOf(run, operation, row), ts, isByCriteria: true }
-    const merged = yield* mergeSome(copy, written, origin)
+    const by = { ...authorshipOf(run, operation, row), ts, isByCriteria: true }
+    const merged = yield* mergeSome(copy, written, by)
     if (kept !== undefined && changes.some(({ kind }) => kind === 'modify')) {
       noteRun(copy.stamps, kept)
     }
-    judgePut(writingOf(run, table), row, copy.object, before)
+    judgeObject(writingOf(run, table), row, copy.object, before)
     row.isShared = false
-    return settle(run, row, merged, operation)
+    return adopt(run, row, merged, operation)
   } catch (error) {
     if (!isRejection(error)) throw error
     return false
@@ -307,7 +317,7 @@ function textOf({
 }
 
 /** Notes what the answer must know of a key that an operation names. */
-function note(
+function noteKey(
   run: Execution,
   { operation, table }: PlacedOperation,
   position: number,
@@ -412,6 +422,6 @@ export function namesOfValues(values: WireObject): ReadonlySet<string> {
   return lastSet
 }
 
-function topLevel(changes: readonly Change[]): ReadonlySet<string> {
+function topLevel(changes: readonly PropertyChange[]): ReadonlySet<string> {
   return new Set(changes.map(({ path }) => path[0] ?? ''))
 }

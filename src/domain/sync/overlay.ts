@@ -8,7 +8,7 @@ import { SatchelError } from '../value/error'
 import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
 import { parseStored } from '../value/value'
 import type { Work } from '../value/work'
-import type { Unknown, RowState } from './merge'
+import type { RowState, Unseen } from './merge'
 
 /** A row that a transaction of a client names or reaches, as the transaction sees it. */
 export interface Row {
@@ -21,8 +21,7 @@ export interface Row {
   /** The newest change before the transaction: of the object, or its removal; 0 for none. */
   readonly latest: number
   state: RowState
-  /** What the client of the request does not know of it. */
-  unknown?: Unknown | undefined
+  unseen?: Unseen | undefined
   /** The values are those of the request, which may be executed again: copied before they change. */
   isShared: boolean
   /** Something was applied to it. */

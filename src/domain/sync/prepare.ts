@@ -15,7 +15,7 @@ import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { SatchelError } from '../value/error'
 import { atOnce, type Work } from '../value/work'
-import { judgeRow, named, noteWritten, stampsOf } from './commit'
+import { aboutRow, judgeRow, noteWritten, stampsOf } from './commit'
 import { loadNamed } from './execute'
 import { type Execution, type Push, writingOf } from './transaction'
 import { isRejection } from './judge'
@@ -29,8 +29,8 @@ import { beginExecution, beginPart, findTables, type Progress, relieved } from '
 export interface Prepared {
   readonly run: Execution
   readonly rows: ReadonlyMap<Table, readonly ReadyRow[]>
-  /** Those of which its client does not know something. */
-  readonly unknown: readonly Row[]
+  /** Those of which its client has not seen something. */
+  readonly unseen: readonly Row[]
   /** Up to this revision nobody else has changed its rows. */
   readonly revision: number
   /** The newest operation with criteria that its rows were held against. */
@@ -138,11 +138,11 @@ async function prepare(
     ready.push(...some)
   }
   const rows = Map.groupBy(ready, ({ row }) => row.table)
-  const unknown = run.overlay
+  const unseen = run.overlay
     .rows()
-    .filter((row) => row.unknown !== undefined)
+    .filter((row) => row.unseen !== undefined)
     .toArray()
-  return { ...begun, rows, unknown }
+  return { ...begun, rows, unseen }
 }
 
 /**
@@ -174,11 +174,11 @@ function judgeSome(run: Execution, rows: readonly Row[]): ReadyRow[] {
   for (const [table, some] of Map.groupBy(rows, ({ table: its }) => its)) {
     const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
     for (const row of some) {
-      const settled = named(row, () => judgeRow(run, row, writing))
-      if (settled === 'removed') ready.push({ row })
-      else if (settled !== undefined) {
-        const put = putOf(writing, settled, stampsOf(run, row, settled))
-        ready.push({ row, placement: settled, put })
+      const verdict = aboutRow(row, () => judgeRow(run, row, writing))
+      if (verdict === 'removed') ready.push({ row })
+      else if (verdict !== undefined) {
+        const put = putOf(writing, verdict, stampsOf(run, row, verdict))
+        ready.push({ row, placement: verdict, put })
       }
     }
   }
@@ -220,10 +220,10 @@ export function* writePrepared(run: Execution, prepared: Prepared): Work {
   requireUnchanged(tx, prepared)
   run.names.append(names)
   run.clock.floor = Math.max(run.clock.floor, clock.floor)
-  run.clock.told = Math.max(run.clock.told, clock.told)
+  run.clock.latestGiven = Math.max(run.clock.latestGiven, clock.latestGiven)
   run.mayDelete = mayDelete
-  for (const { table, key, unknown = new Map() } of prepared.unknown) {
-    run.written.noteUnknown(table, key, unknown)
+  for (const { table, key, unseen = {} } of prepared.unseen) {
+    run.written.noteUnseen(table, key, unseen)
   }
   // Says which revision it was, and that there is one.
   const first = prepared.rows.values().next().value?.[0]
@@ -253,7 +253,7 @@ function writeSome(run: Execution, table: Table, rows: readonly ReadyRow[], pend
       if (row.before !== undefined) removals.push(removalOf(writing, row.before))
     } else {
       // Blobs are no part of the rows that nobody has changed.
-      if (put.blobs.length > 0) named(row, () => requireReadableRefs(writing, placement))
+      if (put.blobs.length > 0) aboutRow(row, () => requireReadableRefs(writing, placement))
       puts.push({ ...put, stamps: put.stamps?.replaceAll(pending, revision) ?? null })
     }
   }

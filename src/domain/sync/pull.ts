@@ -7,17 +7,17 @@ import { mentionsBlobs } from '../value/blob'
 import { SatchelError } from '../value/error'
 import { sharedTurn } from '../value/turn'
 import { type InlineSource, inlined } from './inline'
-import { Operations } from './message'
-import { CHUNK, makePlan, type Plan, type Pull } from './answer-plan'
+import { OutgoingOperations } from './message'
+import { CHUNK, planAnswer, type AnswerPlan, type Pull } from './answer-plan'
 import { formatRevision } from './revision'
 import {
   addInvitations,
   addSeen,
   dropFormerRows,
   pendingRows,
-  type Sight,
-  sightIn,
-  sightOf,
+  type AnswerSight,
+  answerSightIn,
+  answerSight,
 } from './answer-rows'
 import { withoutText } from './text'
 import { isPersonal, visibilityOf } from './visible'
@@ -95,7 +95,7 @@ async function begun(parts: AsyncGenerator<AnswerPart, void>): Promise<BegunAnsw
   return { first, rest: first.end === undefined ? parts : undefined }
 }
 
-async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPart, void> {
+async function* partsOf(database: Database, plan: AnswerPlan): AsyncGenerator<AnswerPart, void> {
   let text = headOf(database, plan)
   let separator = ''
   async function* add(read: string): AsyncGenerator<AnswerPart> {
@@ -113,7 +113,7 @@ async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPa
   }
   for await (const entries of stream(database, plan)) yield* add(entries)
   for (let from: number | ChangePosition = plan.revision; ;) {
-    const closing: Closing = await database.read((tx) => close(tx, sightOf(tx, plan), from))
+    const closing: Closing = await database.read((tx) => close(tx, answerSight(tx, plan), from))
     yield* add(closing.entries)
     if (closing.next === undefined) {
       await notePrivates(database, plan)
@@ -126,7 +126,7 @@ async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPa
   }
 }
 
-function sentTo({ text }: Plan, entries: string): string {
+function sentTo({ text }: AnswerPlan, entries: string): string {
   return text === undefined ? entries : withoutText(entries, text)
 }
 
@@ -145,7 +145,7 @@ function inlineSource(
  * the answer: they replace what it changes until it has the answer, because the add-on knows its own keys
  * without their user there. So the keys that it names next are answered (protocol.md Appendix C.31).
  */
-async function notePrivates(database: Database, { pull: { client }, privates }: Plan) {
+async function notePrivates(database: Database, { pull: { client }, privates }: AnswerPlan) {
   if (!privates.areSent || client === undefined) return
   try {
     await database.write((tx) => tx.syncClients.notePrivates(client))
@@ -157,7 +157,7 @@ async function notePrivates(database: Database, { pull: { client }, privates }: 
 
 function lastPart(
   text: string,
-  { realms, inviteRealms }: Plan,
+  { realms, inviteRealms }: AnswerPlan,
   { revision, serverRevision }: Snapshot,
 ): AnswerPart {
   return {
@@ -166,10 +166,10 @@ function lastPart(
   }
 }
 
-function begin(tx: ReadTx, pull: Pull, chunk: ChunkSize): Sight {
+function begin(tx: ReadTx, pull: Pull, chunk: ChunkSize): AnswerSight {
   requireStanding(tx, pull.actor)
   const visibility = visibilityOf(tx, pull.actor)
-  return sightIn(makePlan(tx, pull, visibility, chunk), visibility)
+  return answerSightIn(planAnswer(tx, pull, visibility, chunk), visibility)
 }
 
 /** Plans an answer, and reads all of it when one short read suffices. */
@@ -177,7 +177,7 @@ function beginShort(
   tx: ReadTx,
   pull: Pull,
   size: ChunkSize,
-): { readonly plan: Plan; readonly closing: (Closing & Snapshot) | undefined } {
+): { readonly plan: AnswerPlan; readonly closing: (Closing & Snapshot) | undefined } {
   const sight = begin(tx, pull, size)
   const { plan } = sight
   const { fresh, newTables, pending, base } = plan
@@ -190,7 +190,7 @@ function beginShort(
   return { plan, closing: { ...closing, entries: joined(named.entries, closing.entries) } }
 }
 
-function headOf(database: Database, { pull, realms, inviteRealms, schema }: Plan): string {
+function headOf(database: Database, { pull, realms, inviteRealms, schema }: AnswerPlan): string {
   const rejections = JSON.stringify(pull.rejections)
   return `{"dbId":${JSON.stringify(database.id)},"realms":${listText(realms)},"inviteRealms":${listText(inviteRealms)},"schema":${schema},"rejections":${rejections},"changes":[`
 }
@@ -212,7 +212,7 @@ function joined(one: string, other: string): string {
  * The entries of an answer that takes several reads: what changed in the known realms, all rows of
  * the fresh ones and of new tables, then the pending keys.
  */
-async function* stream(database: Database, plan: Plan): AsyncGenerator<string> {
+async function* stream(database: Database, plan: AnswerPlan): AsyncGenerator<string> {
   const { known, fresh, tables, newTables, base } = plan
   const olderTables = new Set(tables.keys()).difference(newTables)
   if (known.size > 0 && olderTables.size > 0) {
@@ -224,7 +224,7 @@ async function* stream(database: Database, plan: Plan): AsyncGenerator<string> {
     .map((table) => ({ table, realms: newTables.has(table.name) ? fresh.union(known) : fresh }))
     .filter(({ realms }) => realms.size > 0)
   yield* inReads(database, START, (tx, place) => readWholes(tx, plan, wholes, place))
-  yield* inReads(database, 0, (tx, start) => pendingRows(tx, sightOf(tx, plan), start))
+  yield* inReads(database, 0, (tx, start) => pendingRows(tx, answerSight(tx, plan), start))
 }
 
 /** The entries of one read, and where the next one goes on; undefined at the end. */
@@ -251,12 +251,12 @@ async function* inReads<Place>(
 
 function readChanges(
   tx: ReadTx,
-  plan: Plan,
+  plan: AnswerPlan,
   tables: ReadonlySet<string>,
   after: number | ChangePosition,
 ): ReadEntries<number | ChangePosition> {
-  const sight = sightOf(tx, plan)
-  const operations = new Operations()
+  const sight = answerSight(tx, plan)
+  const operations = new OutgoingOperations()
   const realms = plan.known.intersection(sight.realms)
   const { changes, next } = tx.objects.changes(realms, after, plan.revision, plan.chunk, tables)
   for (const change of changes) addSeen(tx, sight, operations, change)
@@ -286,12 +286,12 @@ const LOOKS_PER_READ = 200
 
 function readWholes(
   tx: ReadTx,
-  plan: Plan,
+  plan: AnswerPlan,
   wholes: readonly Whole[],
   place: WholePlace,
 ): ReadEntries<WholePlace> {
-  const sight = sightOf(tx, plan)
-  const operations = new Operations()
+  const sight = answerSight(tx, plan)
+  const operations = new OutgoingOperations()
   let { at, realms, nth, after } = place
   for (let looks = 0; looks < LOOKS_PER_READ && operations.size < plan.chunk.bytes; looks += 1) {
     const whole = wholes[at]
@@ -317,8 +317,8 @@ function readWholes(
  */
 function addTogether(
   tx: ReadTx,
-  sight: Sight,
-  operations: Operations,
+  sight: AnswerSight,
+  operations: OutgoingOperations,
   { table, realms }: Whole,
 ): readonly RealmRef[] {
   const { plan } = sight
@@ -328,7 +328,7 @@ function addTogether(
   if (seen.length < 2 || plan.pull.named.has(table.name)) return found
   const all = tx.objects.contentsTogether(table, seen, plan.revision, plan.chunk)
   if (all === undefined) return found
-  upsertNew(plan, operations, table, all)
+  upsertWhole(plan, operations, table, all)
   for (const key of all.damaged) plan.leaveOut(table.name, key)
   return found.filter(isAlone)
 }
@@ -336,8 +336,8 @@ function addTogether(
 /** Adds the next rows of a table in a realm; undefined when there are no more. */
 function addWhole(
   tx: ReadTx,
-  sight: Sight,
-  operations: Operations,
+  sight: AnswerSight,
+  operations: OutgoingOperations,
   table: Table,
   realm: RealmRef,
   after: number | ChangePosition,
@@ -360,15 +360,15 @@ function addWhole(
     plan.revision,
     plan.chunk,
   )
-  upsertNew(plan, operations, table, { keys, values })
+  upsertWhole(plan, operations, table, { keys, values })
   for (const key of damaged) plan.leaveOut(name, key)
   return next
 }
 
 /** Adds several rows: keys as JSON strings and stored texts, each joined by commas. */
-function upsertNew(
-  { privates }: Plan,
-  operations: Operations,
+function upsertWhole(
+  { privates }: AnswerPlan,
+  operations: OutgoingOperations,
   table: Table,
   { keys, values }: { readonly keys: string; readonly values: string },
 ): void {
@@ -387,10 +387,10 @@ type Snapshot = Pick<AnswerEnd, 'revision' | 'serverRevision'>
  * The next changes of all listed realms as they are now. The chunk after which nothing is left is the
  * final snapshot: a row that was sent earlier and changed again is in it once more.
  */
-function close(tx: ReadTx, sight: Sight, after: number | ChangePosition): Closing {
+function close(tx: ReadTx, sight: AnswerSight, after: number | ChangePosition): Closing {
   const { plan } = sight
   const revision = tx.revision()
-  const operations = new Operations()
+  const operations = new OutgoingOperations()
   const realms = movedByOthers(tx, sight, after, revision)
   const { changes, next } =
     realms.size === 0
@@ -414,7 +414,7 @@ const NO_CHANGES: ChangeChunk = { changes: [], next: undefined }
  */
 function movedByOthers(
   tx: ReadTx,
-  { plan: { pull }, realms }: Sight,
+  { plan: { pull }, realms }: AnswerSight,
   after: number | ChangePosition,
   revision: number,
 ): ReadonlySet<RealmRef> {

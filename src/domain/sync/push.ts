@@ -68,7 +68,7 @@ export async function pushTransactions(
     refused: createRefusedRows(),
     written: new WrittenRows(),
     replays: createReplays(),
-    clock: { floor: push.client.floor, told: 0 },
+    clock: { floor: push.client.floor, latestGiven: 0 },
     // Once a minute is often enough.
     isPruned: minuteOf(push.client.floor) === minuteOf(push.now),
   }
@@ -148,17 +148,17 @@ function doubted(named: Named): Named {
 /** Consecutive transactions that are executed in one unit. */
 function unitsOf(push: Push): ClientTransaction[][] {
   const units: ClientTransaction[][] = []
-  let room = 0
+  let left = 0
   for (const transaction of push.transactions) {
     const size = sizeOf(push, transaction)
     // Candidates are looked up right before the unit of their criteria.
     const isAlone = transaction.isUpload || hasCriteria(transaction)
-    if (isAlone || size > room) {
+    if (isAlone || size > left) {
       units.push([transaction])
-      room = transaction.isUpload ? 0 : SHARED_UNIT_SIZE - size
+      left = transaction.isUpload ? 0 : SHARED_UNIT_SIZE - size
     } else {
       units.at(-1)?.push(transaction)
-      room -= size
+      left -= size
     }
   }
   return units

@@ -12,7 +12,7 @@ import { parseStored, type WireObject } from '../value/value'
 import { multiOfIn } from './candidates'
 import { satisfies } from './criteria'
 import { type Execution, noteGone, writingOf } from './transaction'
-import { isRejection, judgePut } from './judge'
+import { isRejection, judgeObject } from './judge'
 import { type KeptOperation, keptOperations, type Place, stepsToApply } from './kept'
 import { mergeChanges, withoutKey } from './merge'
 import { copyOf } from './operations'
@@ -29,10 +29,10 @@ export function replay(run: Execution, row: Row): boolean {
   if (base === undefined || replays.steps <= 0 || tx.criteriaOps.newest() <= base) return false
   const place = firstPlaceOf(run, row)
   const operations = operationsIn(run, table, place, base)
-  return operations.length > 0 && applyAll(run, row, base, { place, operations })
+  return operations.length > 0 && replayAll(run, row, base, { place, operations })
 }
 
-function applyAll(
+function replayAll(
   run: Execution,
   row: Row,
   base: number,
@@ -163,11 +163,11 @@ function applyKept(
       ({ kind }) => kind !== 'modify' || !isAgain,
     )
     const { ts, client } = kept
-    const origin = { ts, base: kept.base ?? undefined, client, revision, isByCriteria: true }
-    mergeChanges(copy, changes, origin)
+    const by = { ts, base: kept.base ?? undefined, client, revision, isByCriteria: true }
+    mergeChanges(copy, changes, by)
     if (change.some(({ kind }) => kind === 'modify')) noteRun(copy.stamps, kept)
     if (stored !== undefined) {
-      judgePut(writing, { ...row, isTaken: false }, copy.object, stored)
+      judgeObject(writing, { ...row, isTaken: false }, copy.object, stored)
     }
     row.state = copy
     row.isShared = false

@@ -4,7 +4,7 @@ import { isNameText } from '../value/key'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
 import { LeftOut } from '../json/shaped'
 import {
-  type Change,
+  type PropertyChange,
   copiesOf,
   escaped,
   readChangeSpec,
@@ -73,17 +73,17 @@ export type Action =
       /** One per key; of a large request none once the operation was executed (`freeObjects`). */
       readonly values: WireObject[]
       /** One per key; null where the whole object counts. */
-      readonly changes?: readonly (readonly Change[] | null)[]
+      readonly changes?: readonly (readonly PropertyChange[] | null)[]
     }
   | {
       readonly type: 'update'
       /** One per key, or one for all of them. */
-      readonly changes: readonly (readonly Change[])[]
+      readonly changes: readonly (readonly PropertyChange[])[]
     }
   | {
       readonly type: 'modify'
       readonly query: Query
-      readonly change: readonly Change[]
+      readonly change: readonly PropertyChange[]
       /** The changeSpec as the client sent it. */
       readonly source: unknown
     }
@@ -372,7 +372,7 @@ function readPut(
   type: 'insert' | 'upsert',
   mut: WireObject,
   keyCount: number,
-  readSpec: (spec: unknown) => Change[],
+  readSpec: (spec: unknown) => PropertyChange[],
 ): Action {
   const values = listIn(mut, 'values')
   requireWhole(values)
@@ -392,7 +392,7 @@ function requireWhole(values: readonly unknown[]): void {
   for (const value of values) if (value instanceof LeftOut) throw value.refusal
 }
 
-function readSpecIn(spec: unknown, limits?: SpecLimits): Change[] {
+function readSpecIn(spec: unknown, limits?: SpecLimits): PropertyChange[] {
   requireWhole([spec])
   if (!isRecord(spec)) throw refused('a changeSpec is an object')
   return readChangeSpec(spec, limits)

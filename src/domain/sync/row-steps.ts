@@ -37,7 +37,7 @@ const STEP_ROWS = 1_000
 const STEP_RULED = 100
 
 /** The steps of an operation. */
-export interface Plan {
+export interface StepPlan {
   /** The operation changes no rows but those that it names. */
   readonly isPlain: boolean
   /** The number of steps that are judged, known without the database. */
@@ -61,7 +61,7 @@ function sizeOf({ rulesByTable }: Push, { operations }: ClientTransaction): numb
 }
 
 /** The steps of an operation that names its rows. */
-export function namedSteps(push: Push, transaction: ClientTransaction): Plan {
+export function namedSteps(push: Push, transaction: ClientTransaction): StepPlan {
   const size = sizeOf(push, transaction)
   const parts = partsOf(transaction, size)
   const at = (tx: ReadTx, step: number) => {
@@ -82,16 +82,16 @@ export function namedSteps(push: Push, transaction: ClientTransaction): Plan {
 /** Operations with the rows that they name, as parts that name `size` each. */
 export function partsOf({ operations }: ClientTransaction, size: number): Operation[][] {
   const parts: Operation[][] = []
-  let room = 0
+  let left = 0
   for (const operation of operations) {
     for (let start = 0; start < operation.keys.length;) {
-      if (room === 0) {
+      if (left === 0) {
         parts.push([])
-        room = size
+        left = size
       }
-      const end = Math.min(start + room, operation.keys.length)
+      const end = Math.min(start + left, operation.keys.length)
       parts.at(-1)?.push(partOf(operation, start, end))
-      room -= end - start
+      left -= end - start
       start = end
     }
   }
@@ -132,7 +132,7 @@ export function reachedSteps(
   push: Push,
   transaction: ClientTransaction,
   candidates: Candidates,
-): Plan {
+): StepPlan {
   const { actor, client, now } = push
   const { txid, operations } = transaction
   const [operation] = operations

@@ -15,7 +15,7 @@ import { applyOperation, type PlacedOperation } from './operations'
 import type { Row } from './overlay'
 import { addRefused } from './refused'
 import type { ClientTransaction } from './request'
-import { namedSteps, type Plan, reachedSteps, type RowStep } from './row-steps'
+import { namedSteps, type StepPlan, reachedSteps, type RowStep } from './row-steps'
 import {
   addRevisions,
   beginExecution,
@@ -105,7 +105,7 @@ const JUDGED = new Error('the step was judged')
 async function judgeAll(
   database: Database,
   push: Push,
-  plan: Plan,
+  plan: StepPlan,
   progress: Progress,
 ): Promise<SatchelError | undefined> {
   const { signal, actor, now } = push
@@ -150,7 +150,7 @@ function touchedIn({ overlay }: Execution, table: Table): readonly Row[] {
 
 interface Underway {
   readonly transaction: ClientTransaction
-  readonly plan: Plan
+  readonly plan: StepPlan
   /** The step that comes next, unless another request has executed it. */
   readonly expected: number
 }

@@ -11,7 +11,7 @@ import type { WriteTx } from '../store/store'
 import type { SyncClient } from '../store/sync'
 import type { Table } from '../store/tables'
 import type { Candidates } from './candidates'
-import { GONE, type Origin, type Unknown } from './merge'
+import type { Authorship, Unseen } from './merge'
 import type { Names } from './named-keys'
 import type { Overlay, Row } from './overlay'
 import type { Replays } from './kept'
@@ -44,7 +44,7 @@ export interface ClientClock {
   /** No operation gets an earlier time, ms. It rises with each of them. */
   floor: number
   /** The latest time that the client itself gave to one of them, ms. */
-  told: number
+  latestGiven: number
 }
 
 export interface OwnedRealm {
@@ -90,7 +90,7 @@ export class WrittenRows {
   #own = new Map<number, Map<string, number>>()
   #revisions = new Set<number>()
   /** By table number and key. */
-  #unknown = new Map<string, Unknown>()
+  #unseen = new Map<string, Unseen>()
 
   /** Begins a part, which reads through to those that were written `before` it. */
   constructor(readonly before?: WrittenRows) {}
@@ -116,25 +116,25 @@ export class WrittenRows {
     return this.#revisions
   }
 
-  /** What its client does not know of a row. */
-  unknownOf(table: Table, key: string): Unknown | undefined {
-    const own = this.#unknown.size === 0 ? undefined : this.#unknown.get(`${table.number} ${key}`)
-    return own === undefined ? this.before?.unknownOf(table, key) : new Map(own)
+  /** What its client has not seen of a row, as a copy. */
+  unseenOf(table: Table, key: string): Unseen | undefined {
+    const own = this.#unseen.size === 0 ? undefined : this.#unseen.get(`${table.number} ${key}`)
+    return own === undefined ? this.before?.unseenOf(table, key) : { ...own }
   }
 
-  noteUnknown(table: Table, key: string, said: Unknown): void {
-    this.#unknown.set(`${table.number} ${key}`, said)
+  noteUnseen(table: Table, key: string, said: Unseen): void {
+    this.#unseen.set(`${table.number} ${key}`, said)
   }
 
   /** Takes over what a part has noted that has succeeded, and that is not used afterwards. */
   append(part: WrittenRows): void {
-    if (this.#revisions.size === 0 && this.#unknown.size === 0) {
+    if (this.#revisions.size === 0 && this.#unseen.size === 0) {
       this.#own = part.#own
       this.#revisions = part.#revisions
-      this.#unknown = part.#unknown
+      this.#unseen = part.#unseen
       return
     }
-    for (const [name, said] of part.#unknown) this.#unknown.set(name, said)
+    for (const [name, said] of part.#unseen) this.#unseen.set(name, said)
     for (const [table, added] of part.#own) {
       const rows = this.#own.get(table)
       if (rows === undefined) this.#own.set(table, added)
@@ -144,10 +144,10 @@ export class WrittenRows {
   }
 }
 
-/** The place of an operation on a row in time. */
-export function originOf(run: Execution, operation: Operation, row: Row): Origin {
+/** The authorship of an operation, as far as it concerns one row. */
+export function authorshipOf(run: Execution, operation: Operation, row: Row): Authorship {
   const { revision, push, written } = run
-  row.unknown ??= written.unknownOf(row.table, row.key)
+  row.unseen ??= written.unseenOf(row.table, row.key)
   return {
     ts: timeOf(run, operation),
     base: push.baseOf(operation),
@@ -160,16 +160,17 @@ export function originOf(run: Execution, operation: Operation, row: Row): Origin
 
 /** Notes that a deletion by criteria of its client removed the row, which the client still has. */
 export function noteGone({ written }: Execution, row: Row): void {
-  row.unknown = new Map(row.unknown ?? written.unknownOf(row.table, row.key)).set(GONE, true)
-  written.noteUnknown(row.table, row.key, row.unknown)
+  row.unseen = { ...(row.unseen ?? written.unseenOf(row.table, row.key)), isGone: true }
+  written.noteUnseen(row.table, row.key, row.unseen)
 }
 
 /** The client itself has removed the row now: what it puts there later is a new one. */
 export function forgetGone({ written }: Execution, row: Row): void {
-  const unknown = row.unknown ?? written.unknownOf(row.table, row.key)
-  if (unknown?.delete(GONE) !== true) return
-  row.unknown = unknown
-  written.noteUnknown(row.table, row.key, unknown)
+  const unseen = row.unseen ?? written.unseenOf(row.table, row.key)
+  if (unseen?.isGone !== true) return
+  delete unseen.isGone
+  row.unseen = unseen
+  written.noteUnseen(row.table, row.key, unseen)
 }
 
 /** The corrected time of an operation, ms. */

@@ -94,7 +94,7 @@ function remember(tx: WriteTx, { client, now, transactions }: Push, part: Progre
  * minute is often enough.
  */
 function isFloorToNote(floor: number, clock: ClientClock, { floor: noted }: SyncClient): boolean {
-  return floor > noted && (floor > clock.told || minuteOf(floor) !== minuteOf(noted))
+  return floor > noted && (floor > clock.latestGiven || minuteOf(floor) !== minuteOf(noted))
 }
 
 /**

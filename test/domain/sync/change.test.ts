@@ -2,7 +2,7 @@ import { Dexie, PropModification } from 'dexie'
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import {
-  type Change,
+  type PropertyChange,
   modified,
   readChangeSpec,
   removeAt,
@@ -12,7 +12,7 @@ import type { WireObject } from '../../../src/domain/value/value'
 
 const UNDEFINED = { $t: 'undefined' }
 
-function only(spec: WireObject): Change {
+function only(spec: WireObject): PropertyChange {
   const [change] = readChangeSpec(spec)
   if (change === undefined) throw new Error('the spec is empty')
   return change

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readChangeSpec } from '../../../src/domain/sync/change'
 import {
-  type Origin,
+  type Authorship,
   type RowState,
   mergeChanges,
   mergeWhole,
@@ -15,7 +15,7 @@ function row(object: WireObject): RowState & { kind: 'row' } {
   return { kind: 'row', object, stamps: newStamps([100, 1]), entered: 1 }
 }
 
-function from(origin: Partial<Origin>): Origin {
+function from(origin: Partial<Authorship>): Authorship {
   return { ts: 200, base: 1, own: [], client: 7, revision: 2, ...origin }
 }
 
@@ -23,7 +23,7 @@ function objectOf(state: RowState): WireObject | undefined {
   return state.kind === 'row' ? state.object : undefined
 }
 
-function update(state: RowState, spec: WireObject, origin: Partial<Origin>) {
+function update(state: RowState, spec: WireObject, origin: Partial<Authorship>) {
   return mergeChanges(state, readChangeSpec(spec), from(origin))
 }
 

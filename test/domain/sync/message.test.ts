@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { TimedObject } from '../../../src/domain/store/objects'
-import { addNamedRow, changeMessage, Operations } from '../../../src/domain/sync/message'
+import { addNamedRow, changeMessage, OutgoingOperations } from '../../../src/domain/sync/message'
 import type { NamedKey } from '../../../src/domain/sync/named-keys'
 import type { WireObject } from '../../../src/domain/value/value'
 
@@ -78,7 +78,7 @@ describe('a change for a client', () => {
 })
 
 test('operations on one table are together as long as their order allows', () => {
-  const operations = new Operations()
+  const operations = new OutgoingOperations()
   operations.upsert('items', 'a', '{"id":"a"}')
   operations.upsert('items', 'b', '{"id":"b"}')
   operations.delete('items', 'c')
@@ -106,7 +106,7 @@ describe('the row of a key that a request named', () => {
   }
 
   function corrected(object: TimedObject, named: Partial<NamedKey>): unknown {
-    const operations = new Operations()
+    const operations = new OutgoingOperations()
     addNamedRow(operations, 'items', object, { ...NAMED, ...named })
     return JSON.parse(`[${operations.text()}]`)
   }
