@@ -53,7 +53,7 @@ const SOCKET_IDLE_SECONDS = 120
  * The longest frame that a client may send, in bytes: a longer one closes the socket. Published clients send
  * a long text of Yjs as one frame, and come back at once with the same frame when the socket is closed.
  */
-const LONGEST_FRAME = FIXED_LIMITS.frameMebibytes.most * 1024 * 1024
+const MAX_FRAME_BYTES = FIXED_LIMITS.frameMebibytes.most * 1024 * 1024
 /** How Bun says so. No client can close with this code. */
 const TOO_LARGE = { code: 1006, reason: 'Received too big message' }
 /** How many bytes may wait for a slow reader; a message has about one million characters. */
@@ -72,7 +72,9 @@ export async function listen(config: ListenConfig, application: Application): Pr
 function listenPlain(config: ListenConfig, application: Application): Listener {
   const first = serve(config, application, { isStarting: true })
   const port = first.port ?? config.port
-  const sockets = createSockets(first, application, () => serve({ ...config, port }, application))
+  const sockets = createListeningSockets(first, application, () =>
+    serve({ ...config, port }, application),
+  )
   return {
     url: `http://${reachable(config.host)}:${port}`,
     certificate: () => null,
@@ -84,7 +86,7 @@ function listenPlain(config: ListenConfig, application: Application): Listener {
 }
 
 /** The socket that listens, and former ones whose connections have not ended. */
-interface Sockets {
+interface ListeningSockets {
   /**
    * The successor accepts connections from now on. Requests and WebSockets of the former socket go on to their
    * end; its idle connections are closed at once, and clients open others.
@@ -97,11 +99,11 @@ interface Sockets {
 }
 
 /** While no file descriptors are left, nothing listens: accepting would fail in a busy loop. */
-function createSockets(
+function createListeningSockets(
   first: HttpServer,
   application: Application,
   open: () => HttpServer,
-): Sockets {
+): ListeningSockets {
   let current: HttpServer | undefined = first
   const retired = new Set<HttpServer>()
   let descriptors: Disposable | undefined
@@ -164,9 +166,9 @@ interface Pair {
 const LOOK_EVERY_MS = 1000
 
 /**
- * The certificate of a listening socket cannot be replaced: a second socket takes its place on the
- * same port. The first accepts no more connections, and ends those that it has (`replace`). Files are compared by their content once a second, because certificates are renewed behind
- * symbolic links.
+ * The certificate of a listening socket cannot be replaced: a second socket takes its place on the same port. The
+ * first accepts no more connections, and ends those that it has (`replace`). Files are compared by their content once
+ * a second, because certificates are renewed behind symbolic links.
  */
 async function listenTls(
   config: ListenConfig,
@@ -178,7 +180,7 @@ async function listenTls(
   const port = findFreePort(config, application)
   const open = (tls: Pair, isStarting = false) =>
     serve({ ...config, port }, application, { tls, reusePort: true, isStarting })
-  const sockets = createSockets(open(pair, true), application, () => open(pair))
+  const sockets = createListeningSockets(open(pair, true), application, () => open(pair))
   let looking = Promise.resolve()
   const reload = () => (looking = looking.then(look))
 
@@ -324,7 +326,7 @@ const WEBSOCKET: Bun.WebSocketHandler<SocketOwner> = {
   close: (socket, code, reason) =>
     socket.data.closed(code === TOO_LARGE.code && reason === TOO_LARGE.reason),
   idleTimeout: SOCKET_IDLE_SECONDS,
-  maxPayloadLength: LONGEST_FRAME,
+  maxPayloadLength: MAX_FRAME_BYTES,
   backpressureLimit: MAX_WAITING_BYTES,
   perMessageDeflate: false,
 }

@@ -1,5 +1,19 @@
 import type { SatchelError } from '../domain/value/error'
 
+// The accounts, and what happens where one is full (sync has the first four once more, as `sync bodies`):
+//
+// | account             | holds                                            | full                                |
+// | ------------------- | ------------------------------------------------ | ----------------------------------- |
+// | bodies that arrive  | bodies until they are parsed (`arrivals`)        | cuts slow ones, else refuses        |
+// | files of bodies     | the parts of these that are on the disk          | cuts slow ones, else refuses        |
+// | small bodies        | bodies up to 64 KiB until they are worked on     | refuses                             |
+// | parsed bodies       | the values of large bodies (`body`)              | waits                               |
+// | unsent answers      | answers until their readers have them (`unsent`) | cuts stalled ones, else refuses     |
+// | uploads             | blobs on their way to the disk (`uploads`)       | refuses                             |
+//
+// Sockets have no account: messages that wait are bounded by `sync/outbox`, frames by `sync/frame-memory`, and
+// answers to first syncs by their number (`http/routes/sync`).
+
 /** The memory, or the disk, that one body, answer or upload has in an account. */
 export interface Reservation {
   /** The reservations of an owner are counted together, too. */

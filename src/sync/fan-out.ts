@@ -3,7 +3,7 @@ import { SatchelError } from '../domain/value/error'
 import { nextTurn } from '../domain/value/turn'
 import type { Feed } from './feed'
 import type { Outbox } from './outbox'
-import type { Pages } from './pages'
+import type { PageSessions } from './page-sessions'
 import type { Session } from './session'
 
 /** Serves sessions that have something to look at, a few in a turn of the event loop. */
@@ -27,7 +27,7 @@ export interface FanOut {
 export interface FanOutParts {
   readonly feed: Feed
   readonly outbox: Outbox
-  readonly pages: Pages
+  readonly pages: PageSessions
   /** The database, opened if it is closed. */
   readonly open: () => Promise<Database>
   readonly isCrowded: () => boolean

@@ -9,10 +9,21 @@ import { clientName, clientOf, createListeners } from './listeners'
 import type { Delivery, Rejections } from '../host/live-event'
 import type { Follower, LiveSession } from '../host/live-view'
 import { createOutbox } from './outbox'
-import { createPages } from './pages'
+import { createPageSessions } from './page-sessions'
 import { Session, type SessionHub, TELL_EVERY_MS } from './session'
 import type { Caller, SocketClient } from './socket'
 import { createWatch, type Watch } from './watch'
+
+// A commit on its way to the sockets of its database:
+//
+// 1. The engine announces it before its writer is answered (`Database.onCommit`). `hear` notes which realms it
+//    touched (`feed`), wakes the sessions that see them, and doubts those whose rights it may have changed
+//    (`listeners`).
+// 2. In the next turn of the event loop `fan-out` serves the woken sessions, many in one read.
+// 3. A session whose client waits sends the changes after the revision that its client has (`client-copy`). They are
+//    encoded once for each realm (`feed`), and the message once for all clients that were in step (`outbox`). A
+//    client that lacks too much, or knows other realms (`sight`), is told to pull.
+// 4. The client stores the changes and says `ready` with their revision: it waits again (`phase`).
 
 /** The sockets of one database, whether it is open or not (protocol.md §5). */
 export interface Hub {
@@ -76,7 +87,7 @@ const MAX_PULLING = 64
 export function createHub(databaseId: string, context: HubContext): Hub {
   const { open, now, report } = context
   const listeners = createListeners()
-  const pages = createPages(report)
+  const pages = createPageSessions(report)
   const feed = createFeed()
   const outbox = createOutbox()
   const fanOut = createFanOut({ feed, outbox, pages, open, isCrowded, ended: end, report })

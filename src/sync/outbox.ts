@@ -1,6 +1,6 @@
 import type { SyncClient } from '../domain/store/sync'
 import { readTexts, withoutText } from '../domain/sync/text'
-import type { Declared } from './copy'
+import type { Declared } from './client-copy'
 
 /** What the sessions of a database share when they send: texts that are made once, and the memory of those that wait. */
 export interface Outbox {

@@ -3,7 +3,7 @@ import type { ReadTx } from '../domain/store/store'
 import { formatRevision } from '../domain/sync/revision'
 import { visibilityOf } from '../domain/sync/visible'
 import { DAY, MINUTE, SECOND } from '../domain/value/time'
-import { type Base, Copy, type Declared } from './copy'
+import { type Base, ClientCopy, type Declared } from './client-copy'
 import type { Feed, Reader } from './feed'
 import type { Ticket } from './gate'
 import {
@@ -66,7 +66,7 @@ export class Session implements SocketOwner, Reader, LiveSession {
   #farewell = TOKEN_EXPIRED
   #notifiedAt = 0
 
-  readonly #copy = new Copy()
+  readonly #copy = new ClientCopy()
   /** The client gets the newest revision, even if nothing changed for it. */
   #isAging = false
 

@@ -13,13 +13,18 @@ import type {
   Writer,
 } from '../host/live-event'
 import type { Follower, LiveSession } from '../host/live-view'
-import type { Observer } from './observer'
 
 /**
  * Tells administrators what is written to a database, and what becomes of it at the sockets. Nothing but a look at a
- * counter and an entry in a list is on the way of a writer; the rest is read afterwards.
+ * counter and an entry in a list is on the way of a writer; the rest is read afterwards. Only `add` throws.
  */
-export interface Watch extends Observer {
+export interface Watch {
+  /** Called on the way of the writer. */
+  committed(commit: Commit): void
+  /** Concerns every commit up to `revision` that was not reported for this session before. */
+  delivered(session: LiveSession, delivery: Delivery, revision: number): void
+  joined(session: LiveSession): void
+  left(session: LiveSession): void
   /** Throws `TOO_MANY_REQUESTS`. */
   add(follower: Follower): Disposable
   rejected(rejections: Rejections): void

@@ -1,6 +1,6 @@
 import { continueJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
-import { entriesOf, stored, tracesOf } from './traces'
+import { entriesOf, readableOf, tracesOf } from './traces'
 import { entriesIn } from './write'
 import { parseStored } from '../value/value'
 import type { Traces } from '../store/objects'
@@ -21,7 +21,9 @@ export const MAINTENANCE: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
   erase: (database, { id }) =>
     continueJob(database, id, (tx, job) => {
       const realm = job.state['realm'] as RealmRef
-      const count = tx.objects.erase(realm, ERASED, (table, text) => tracesOf(table, stored(text)))
+      const count = tx.objects.erase(realm, ERASED, (table, text) =>
+        tracesOf(table, readableOf(text)),
+      )
       return count === undefined ? undefined : { ...job, done: job.done + count }
     }),
 }

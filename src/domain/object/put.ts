@@ -8,7 +8,7 @@ import { entriesIn, putOf, type EntryBudget, type RowChange, writeRows } from '.
 import { type Placement, type Writing, rulesOf } from './writing'
 
 /** How much one step of a unit puts, at least one object: a few milliseconds. */
-const STEP = { objects: 256, rows: 64, entries: 10_000, units: 2 ** 20 }
+const STEP = { objects: 256, rows: 64, entries: 10_000, characters: 2 ** 20 }
 /** New objects that are inserted together, before the first is known to be new. */
 const MAX_OPTIMISTIC_INSERTS = 16
 
@@ -29,10 +29,10 @@ export function putSome(given: Writing, drafts: readonly Draft[], from = 0): str
   }
   const some = drafts.length === 1 ? drafts : takeSome(drafts, from)
   const writing = some.length > 1 ? { ...given, knownRealms: new Map() } : given
-  const room = { entries: STEP.entries }
-  const texts = insertFirst(writing, some, room)
-  if (texts.length < some.length && room.entries > 0) {
-    texts.push(...replaceSome(writing, some.slice(texts.length), room))
+  const budget = { entries: STEP.entries }
+  const texts = insertNew(writing, some, budget)
+  if (texts.length < some.length && budget.entries > 0) {
+    texts.push(...replaceSome(writing, some.slice(texts.length), budget))
   }
   return texts
 }
@@ -48,13 +48,13 @@ function* inTurn({ tx, table }: Writing, drafts: readonly Draft[]): Generator<Ro
 /** The drafts of a step, and no key twice: the second one replaces the first. */
 function takeSome(drafts: readonly Draft[], from: number): readonly Draft[] {
   const keys = new Set<string>()
-  let units = 0
+  let characters = 0
   let end = from
-  while (end < drafts.length && end - from < STEP.objects && units < STEP.units) {
+  while (end < drafts.length && end - from < STEP.objects && characters < STEP.characters) {
     const { key, text } = drafts[end]!
     if (key !== undefined && keys.has(key)) break
     if (key !== undefined) keys.add(key)
-    units += text.length
+    characters += text.length
     end += 1
   }
   return drafts.slice(from, end)
@@ -64,15 +64,15 @@ function takeSome(drafts: readonly Draft[], from: number): readonly Draft[] {
  * Inserts drafts as new objects without looking for those that they would replace, because most are new: up to one
  * that needs a look. Returns their texts.
  */
-function insertFirst(writing: Writing, drafts: readonly Draft[], room: EntryBudget): string[] {
+function insertNew(writing: Writing, drafts: readonly Draft[], budget: EntryBudget): string[] {
   const { tx, table, now } = writing
   const texts: string[] = []
-  while (texts.length < drafts.length && room.entries > 0) {
+  while (texts.length < drafts.length && budget.entries > 0) {
     const puts = newPuts(writing, drafts, texts.length)
     const count = puts.length === 0 ? 0 : tx.objects.insert(table, puts, now)
     for (let at = 0; at < count; at += 1) {
       texts.push(puts[at]!.value)
-      room.entries -= entriesIn(puts[at])
+      budget.entries -= entriesIn(puts[at])
     }
     if (puts.length === 0 || count < puts.length) break
   }
@@ -113,7 +113,7 @@ function mayInsert(writing: Writing, placement: Placement): boolean {
 }
 
 /** Looks objects up and replaces or inserts them. Returns the texts of those that the step has room for. */
-function replaceSome(writing: Writing, drafts: readonly Draft[], room: EntryBudget): string[] {
+function replaceSome(writing: Writing, drafts: readonly Draft[], budget: EntryBudget): string[] {
   const { tx, table, offload } = writing
   const keys: string[] = []
   for (const { key } of drafts) if (key !== undefined) keys.push(key)
@@ -123,5 +123,5 @@ function replaceSome(writing: Writing, drafts: readonly Draft[], room: EntryBudg
     return { before, after: offload?.settle(writing, draft, before) ?? draft }
   })
   // An earlier put, or settling, may have created the writer's private realm.
-  return writeRows({ ...writing, access: accessOf(tx, writing.actor) }, changes, room)
+  return writeRows({ ...writing, access: accessOf(tx, writing.actor) }, changes, budget)
 }

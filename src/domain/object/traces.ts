@@ -24,7 +24,7 @@ export function tracesOf(table: Table, readable: Readable): Traces {
 }
 
 /** A stored value, which is parsed when its properties are first needed. */
-export function stored(text: string): Readable {
+export function readableOf(text: string): Readable {
   let parsed: WireObject | undefined
   return {
     text,
@@ -37,7 +37,7 @@ export function stored(text: string): Readable {
 /** The traces of an object that is replaced or removed; none of a damaged one, whose value is lost. */
 export function tracesBefore(table: Table, previous: StoredObject): Traces {
   if (previous.isDamaged === true) return { entries: NONE, blobs: NONE }
-  return tracesOf(table, stored(previous.value))
+  return tracesOf(table, readableOf(previous.value))
 }
 
 /** The entries an object has in the declared indexes of its table. */

@@ -5,7 +5,7 @@ import { authorizePut, authorizeRemoval, requireReadableRefs } from './authorize
 import type { Draft } from './draft'
 import { place } from './placement'
 import { birthOf, readStamps, replacedStamps } from './stamps'
-import { type Readable, replacementOf, stored, tracesBefore, tracesOf } from './traces'
+import { type Readable, readableOf, replacementOf, tracesBefore, tracesOf } from './traces'
 import { aboutRow, type Placement, type RowRules, type Writing, rulesOf } from './writing'
 
 /** A row as it is and as it is to be: undefined where it is not there. */
@@ -29,20 +29,20 @@ export interface EntryBudget {
 export function writeRows(
   writing: Writing,
   changes: Iterable<RowChange>,
-  room: EntryBudget = { entries: Infinity },
+  budget: EntryBudget = { entries: Infinity },
 ): string[] {
   const rules = rulesOf(writing.rulesByTable, writing.table)
   return rules === undefined
-    ? writePlain(writing, changes, room)
+    ? writePlain(writing, changes, budget)
     : writeByRules(writing, rules, changes)
 }
 
-function writePlain(writing: Writing, changes: Iterable<RowChange>, room: EntryBudget): string[] {
+function writePlain(writing: Writing, changes: Iterable<RowChange>, budget: EntryBudget): string[] {
   const texts: string[] = []
   const puts: ObjectPut[] = []
   const removals: ObjectRemoval[] = []
   for (const { before, after } of changes) {
-    if (room.entries <= 0) break
+    if (budget.entries <= 0) break
     if (after === undefined) {
       if (before === undefined) continue
       judgeRemoval(writing, before)
@@ -54,7 +54,7 @@ function writePlain(writing: Writing, changes: Iterable<RowChange>, room: EntryB
     if (isStored(placement)) continue
     const put = putOf(writing, placement)
     puts.push(put)
-    room.entries -= entriesIn(put) + entriesIn(put.previousTraces)
+    budget.entries -= entriesIn(put) + entriesIn(put.previousTraces)
   }
   store(writing, puts, removals)
   return texts
@@ -193,7 +193,7 @@ export function putOf(
     const fresh = { ...put, entries, blobs, stamps: stamps ?? null }
     return previous === undefined ? fresh : { ...fresh, previous }
   }
-  const before = stored(previous.value)
+  const before = readableOf(previous.value)
   const { entries, blobs, previousTraces, removed } = replacementOf(table, before, draft)
   removals?.note(removed)
   const own =

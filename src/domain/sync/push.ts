@@ -1,5 +1,13 @@
 // The transactions of a request, each as a whole and once: docs/merging.md, "Transactions" and
-// "Exactly once".
+// "Exactly once". Each goes one of these ways (`executeUnit`, `runUnit`):
+//
+// | transaction                                       | way                  | units                              |
+// | ------------------------------------------------- | -------------------- | ---------------------------------- |
+// | rows of work before the first login               | `adoptAnonymousRows` | some hundred rows in each          |
+// | one operation on more than 5,000 rows             | `executeInSteps`     | all rows judged, then some in each |
+// | several operations that name more than 1,000 rows | `executePrepared`    | judged before the one that writes  |
+// | more than 500 keys and changes                    | `runLong`            | one, in steps                      |
+// | any other                                         | `executeOnce`        | one, shared with its neighbours    |
 
 import { accessOf } from '../access/access'
 import type { Database, WriteTx } from '../store/store'

@@ -1,3 +1,19 @@
+// A request of sync: its changes are stored, and then it is answered. The files of this folder in the order in
+// which a request enters them:
+//
+// | files                                      | work                                                            |
+// | ------------------------------------------ | --------------------------------------------------------------- |
+// | request, body, change, criteria, declared  | read the request                                                |
+// | sync, schema, client, revision             | learn its tables, note its client, find the bases of operations |
+// | clock, push, reach, unit                   | order its transactions, and choose the way of each              |
+// | prepare, steps, row-steps, anonymous-rows  | the ways of large transactions                                  |
+// | execute, new-realms, operations, merge     | apply the operations to their rows in memory (overlay)          |
+// | candidates, kept, replay                   | operations with criteria: the rows they reach, now and later    |
+// | commit, judge, refused, renewal            | judge these rows and write them                                 |
+// | named-keys                                 | what the answer must know of each key that was named            |
+// | answer-plan, pull, answer-rows, visible    | decide what the answer holds, and read it in parts              |
+// | message, text, inline                      | write it                                                        |
+
 import { accessOf } from '../access/access'
 import type { Actor } from '../access/actor'
 import type { WriteLimits } from '../object/limits'

@@ -37,7 +37,7 @@ export function directSyncRoute(
   }
 }
 
-/** Makes the handler of both. */
+/** Makes the handler of the direct route and of that of the router. */
 export function createSync(http: HttpContext): AnswerSync {
   const bodies = createBodies(LIMITS, {
     advice: 'import a file with satchel import',
@@ -50,9 +50,9 @@ export function createSync(http: HttpContext): AnswerSync {
     large: (pieces, grow) => readSyncBody(pieces, http.writeLimits, grow),
   }
   const relieve = createRelief(RELIEF_BYTES)
-  const streams = createGate(MAX_STREAMS)
+  const streams = createSlots(MAX_STREAMS)
   const streamed = createCollector(COLLECT_AFTER_CHARACTERS)
-  const made = (characters: number) => {
+  const countStreamed = (characters: number) => {
     if (streams.isShared) streamed(characters)
   }
 
@@ -64,25 +64,25 @@ export function createSync(http: HttpContext): AnswerSync {
     stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
     stack.use(await http.hosts.hold(host.name))
     // Before the body is read: a request that waits takes no memory for it.
-    const isLater = await http.limits.firstSync(call, host, actor.subject)
+    const refund = await http.limits.firstSync(call, host, actor.subject)
     if (!isAnonymous) {
       await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
     }
     const maxBytes = isAnonymous ? READ_ONLY_BYTES : LIMITS.bytes
     const source = { scratch: host.scratch, maxBytes, reader }
     const stored = await bodies.json(call, source, (request, bytes) =>
-      store({ call, host, actor, isLater, bytes }, movedBy(request, host.lead()), stack),
+      store({ call, host, actor, refund, bytes }, movedBy(request, host.lead()), stack),
     )
     const { first, rest } = await begin(stored, async () => {
-      stack.defer(await streams.enter())
+      stack.defer(await streams.take())
       // The caller is gone: another one has its turn.
       if (call.sent.signal.aborted) throw aborted()
     })
     if (rest === undefined) return answer(call, first.text)
-    const parts = heard(stored, rest)
+    const parts = notingEach(stored, rest)
     stack.defer(() => void parts[Symbol.asyncDispose]())
     const held = stack.move()
-    const body = pacedStream(bytesOf(first, parts, made), {
+    const body = pacedStream(bytesOf(first, parts, countStreamed), {
       failed: (error) => http.failure(call.id, error),
       reservation: withRelease(call.reservation, () => held.dispose()),
     })
@@ -91,7 +91,7 @@ export function createSync(http: HttpContext): AnswerSync {
 
   /** Stores the changes of the request. The live connections of its client rest until `stack` is disposed. */
   async function store(
-    { call, host, actor, isLater, bytes }: Counted,
+    { call, host, actor, refund, bytes }: Counted,
     request: SyncRequest,
     stack: DisposableStack,
   ): Promise<StoredRequest> {
@@ -101,7 +101,7 @@ export function createSync(http: HttpContext): AnswerSync {
     if (request.transactions.length > 0) http.syncs.pushes += 1
     const isFirst = isFirstSync(request, subject)
     if (!isFirst) {
-      isLater()
+      refund()
       http.limits.sync(call, host, subject, request.clientIdentity)
     }
     const sendInvitation: SendInvitation = (tx, facts) =>
@@ -137,7 +137,7 @@ export function createSync(http: HttpContext): AnswerSync {
     using undo = new DisposableStack()
     undo.use(answering)
     const begun = await patiently(isPatient, () => beginAnswer(database, { ...pull, untilItsTurn }))
-    hear(stored, begun.first)
+    noteAnswered(stored, begun.first)
     undo.move()
     return begun
   }
@@ -202,7 +202,7 @@ const encoder = new TextEncoder()
 /** A request that was counted as a first sync. */
 interface Counted extends Authorised {
   /** Takes the count back. */
-  readonly isLater: () => void
+  readonly refund: () => void
   /** The size of its body. */
   readonly bytes: number
 }
@@ -222,17 +222,17 @@ interface Parts extends AsyncDisposable {
 }
 
 /** The live connections of the client rest until its answer is complete, and go on from there. */
-function hear({ pull: { request }, answering }: StoredRequest, { end }: AnswerPart): void {
+function noteAnswered({ pull: { request }, answering }: StoredRequest, { end }: AnswerPart): void {
   if (end === undefined) return
   answering.answered({ ...end, tables: markedTables(request), texts: textsDeclared(request) })
   answering[Symbol.dispose]()
 }
 
-function heard(stored: StoredRequest, rest: AsyncGenerator<AnswerPart, void>): Parts {
+function notingEach(stored: StoredRequest, rest: AsyncGenerator<AnswerPart, void>): Parts {
   return {
     async next() {
       const { value: part } = await rest.next()
-      if (part !== undefined) hear(stored, part)
+      if (part !== undefined) noteAnswered(stored, part)
       return part === undefined ? undefined : part
     },
     async [Symbol.asyncDispose]() {
@@ -277,14 +277,14 @@ function withRelease(reservation: StreamReservation, released: () => void): Stre
 }
 
 /** Lets `most` callers in at a time, the others in their order. */
-interface Gate {
+interface Slots {
   /** Several callers are inside. */
   readonly isShared: boolean
   /** Gives the way to leave: at once, or when it is the turn of the caller. */
-  enter(): Promise<() => void>
+  take(): Promise<() => void>
 }
 
-function createGate(most: number): Gate {
+function createSlots(most: number): Slots {
   const waiting: (() => void)[] = []
   let inside = 0
   const leave = () => {
@@ -296,7 +296,7 @@ function createGate(most: number): Gate {
     get isShared() {
       return inside > 1
     },
-    async enter() {
+    async take() {
       if (inside < most) inside += 1
       else await new Promise<void>((resolve) => waiting.push(resolve))
       return leave

@@ -20,7 +20,7 @@ export interface Declared {
 const UNKNOWN: Declared = { tables: undefined, texts: '' }
 
 /** The copy of the database at a client: from which revision, and for which realms, changes lead to the newest one. */
-export class Copy {
+export class ClientCopy {
   #base: Base | undefined = undefined
   /** When `#base` changed, ms. */
   #since = 0

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { CommitUnit, ReadTx } from '../../src/domain/store/store'
-import { createPages } from '../../src/sync/pages'
+import { createPageSessions } from '../../src/sync/page-sessions'
 import type { Session } from '../../src/sync/session'
 import type { Page } from '../../src/sync/socket'
 
@@ -25,7 +25,7 @@ function setup() {
   const reports: unknown[] = []
   let looks = 0
   let failure: Error | undefined
-  const pages = createPages((error) => reports.push(error))
+  const pages = createPageSessions((error) => reports.push(error))
   const open = (identity: string, origin?: string) => {
     const page: Page | undefined =
       origin === undefined

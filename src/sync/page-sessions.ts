@@ -2,7 +2,7 @@ import type { CommitUnit, ReadTx } from '../domain/store/store'
 import type { Session } from './session'
 
 /** The sessions of web pages, which end when their origin may not use the database any more (promises.md 15). */
-export interface Pages {
+export interface PageSessions {
   add(session: Session): void
   remove(session: Session): void
   hear(unit: CommitUnit): void
@@ -15,7 +15,7 @@ export interface Pages {
   resume(): void
 }
 
-export function createPages(report: (error: unknown) => void): Pages {
+export function createPageSessions(report: (error: unknown) => void): PageSessions {
   const byOrigin = new Map<string, Set<Session>>()
   let areDue = false
   let areLater = false
