@@ -1,5 +1,4 @@
-import { version } from '../../package.json'
-import { type MadeBackup, makeVerifiedBackup, type SendBackup } from '../backups/make'
+import type { MadeBackup } from '../backups/make'
 import { openTarget, type TargetSettings } from '../backups/open'
 import { prune } from '../backups/prune'
 import { type Target, timeOfBackup } from '../backups/target'
@@ -8,12 +7,12 @@ import type { Retention } from '../domain/backup/retention'
 import { lastTime, nextTime, type TimeOfDay } from '../domain/backup/schedule'
 import { SatchelError } from '../domain/value/error'
 import { MINUTE } from '../domain/value/time'
-import { damageIn, holdTarget } from '../host/backup-target'
 import type { Backups } from '../host/backups'
 import type { DataFolder } from '../host/data-folder'
 import { serverLog } from '../log/log'
 import { backupOperations } from './backups'
 import { operator, ownUid } from './caller'
+import { makeBackupIn } from './kept-backups'
 import { perform } from './perform'
 
 /** The backups that a server makes by itself. */
@@ -52,12 +51,12 @@ export function startBackupSchedule(
   const backup = { ...backupOperations.backup, name: 'backup' }
   const { backupAt: at, backupKeep: keep } = settings
   const { backups } = folder
+  backups.place = target
   async function make(signal: AbortSignal): Promise<MadeBackup> {
-    using _ = holdTarget(target)
     const caller = { ...operator(ownUid()), door: 'job' } as const
-    const send: SendBackup = (streams) =>
-      perform(folder, backup, { database: null }, { ...streams, signal }, caller)
-    const made = await makeVerifiedBackup(target, send, { now: clock.now(), version, damageIn })
+    const made = await makeBackupIn(folder, target, (streams) =>
+      perform(folder, backup, { database: null }, { ...streams, signal }, caller),
+    )
     for (const warning of target.warnings) serverLog.warning(warning)
     return made
   }

@@ -3,7 +3,8 @@ import { backUp } from '../domain/backup/source'
 import { createKnownBlobs } from '../domain/backup/known'
 import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
-import { flag, optional, text } from './fields'
+import { viewDisk } from '../host/folder-view'
+import { flag, optional, text, whole } from './fields'
 import { onFolder, type Streams } from './operation'
 
 export const backupOperations = {
@@ -43,18 +44,21 @@ export const backupOperations = {
     },
   ),
 
-  /** Makes the database of a backup, which is the upload, a new one with this name. */
+  /**
+   * Makes the database of a backup, which is the upload, a new one with this name; `size` is that of the upload in bytes,
+   * if it is known. Throws `STORAGE_FULL` before anything is read, `CONFLICT` during another restore, and what
+   * `DataFolder.restore` throws.
+   */
   'backup.restore': onFolder(
     {
       scopes: 'operator',
       effect: 'write',
       summary: 'Restore a database under a new name',
-      input: { name: text, revokeLogins: flag },
+      input: { name: text, revokeLogins: flag, size: optional(whole) },
     },
-    async (folder, { name, revokeLogins }, { upload }) => {
-      const frames = upload ?? new Blob().stream()
-      const { host, erasedUsers } = await folder.restore(name, frames, revokeLogins)
-      return { name, id: host.database.id, url: folder.url(name), erasedUsers }
+    async (folder, { size, ...input }, { upload, progress }) => {
+      const frames = countedBytes(upload ?? new Blob().stream(), (bytes) => progress?.(bytes, size))
+      return await restoreFrom(folder, { ...input, size }, async () => frames)
     },
   ),
 
@@ -68,6 +72,56 @@ export const backupOperations = {
     },
     async (folder) => ({ schedule: folder.backups.schedule }),
   ),
+}
+
+/** A database that is to be made of a backup. */
+interface Restoring {
+  readonly name: string
+  readonly revokeLogins: boolean
+  /** In bytes; null when it is not known. */
+  readonly size: number | null
+}
+
+/** Restores what `open` opens, as `backup.restore` says. */
+export async function restoreFrom(
+  folder: DataFolder,
+  { name, revokeLogins, size }: Restoring,
+  open: () => Promise<AsyncIterable<Uint8Array>>,
+) {
+  using _ = folder.backups.beginRestore()
+  const { freeBytes, sizeBytes } = await viewDisk(folder.path)
+  const room = freeBytes - Math.min(KEPT_FREE, sizeBytes * KEPT_SHARE)
+  if ((size ?? 0) > room) throw noRoom(size ?? 0, room)
+  const frames = countedBytes(await open(), (bytes) => {
+    if (bytes > room) throw noRoom(bytes, room)
+  })
+  const { host, erasedUsers } = await folder.restore(name, frames, revokeLogins)
+  return { name, id: host.database.id, url: folder.url(name), erasedUsers }
+}
+
+/** Free bytes of the disk that a restore leaves to everybody else, and of a small disk this share. */
+const KEPT_FREE = 64 * 2 ** 20
+const KEPT_SHARE = 0.05
+
+function noRoom(size: number, room: number): SatchelError {
+  const mebibytes = (bytes: number) => Math.max(0, Math.floor(bytes / 2 ** 20))
+  return new SatchelError(
+    'STORAGE_FULL',
+    `The backup has at least ${mebibytes(size)} MiB, and the disk of the data folder has room for ${mebibytes(room)} MiB: free some space, and restore it again`,
+  )
+}
+
+/** The bytes as they come; `count` gets how many there were. */
+export async function* countedBytes(
+  pieces: AsyncIterable<Uint8Array>,
+  count: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const piece of pieces) {
+    bytes += piece.length
+    count(bytes)
+    yield piece
+  }
 }
 
 /** About as many bytes as a backup will have, for its progress. */

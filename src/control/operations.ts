@@ -11,6 +11,7 @@ import { machineOperations } from './machine'
 import { mailOperations } from './mail'
 import { mailsOperations } from './mails'
 import type { Given } from './fields'
+import { keptBackupOperations } from './kept-backups'
 import { type AnyOperation, type Named, onFolder, type Operation } from './operation'
 import { objectOperations } from './objects'
 import { policyOperations } from './policy'
@@ -41,6 +42,7 @@ const OPERATIONS = {
   ...sharingOperations,
   ...machineOperations,
   ...backupOperations,
+  ...keptBackupOperations,
   ...mailOperations,
   ...mailsOperations,
   ...userOperations,

@@ -1,3 +1,4 @@
+import type { Target } from '../backups/target'
 import { SatchelError } from '../domain/value/error'
 
 /** The backups of a data folder: one at a time. */
@@ -5,6 +6,10 @@ export interface Backups {
   /** Begins one, until it is disposed. Throws `CONFLICT` while another is under way, and for data in memory. */
   begin(): Disposable
   isUnderWay(): boolean
+  /** Begins a restore of a database, until it is disposed. Throws `CONFLICT` while another is under way. */
+  beginRestore(): Disposable
+  /** Where the server keeps its backups; null without `--backup`. */
+  place: Target | null
   /** The scheduled backups, which the schedule itself keeps up to date; null without a schedule. */
   schedule: ScheduleStatus | null
 }
@@ -31,8 +36,10 @@ export interface ScheduleStatus {
 
 export function createBackups(isMemory: boolean): Backups {
   let isUnderWay = false
+  let isRestoring = false
   return {
     schedule: null,
+    place: null,
     isUnderWay: () => isUnderWay,
     begin() {
       if (isMemory) {
@@ -49,6 +56,16 @@ export function createBackups(isMemory: boolean): Backups {
       }
       isUnderWay = true
       return { [Symbol.dispose]: () => void (isUnderWay = false) }
+    },
+    beginRestore() {
+      if (isRestoring) {
+        throw new SatchelError(
+          'CONFLICT',
+          'Another database is being restored: repeat this when it has ended',
+        )
+      }
+      isRestoring = true
+      return { [Symbol.dispose]: () => void (isRestoring = false) }
     },
   }
 }

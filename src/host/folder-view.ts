@@ -32,7 +32,7 @@ export async function viewFolder(path: string): Promise<FolderView> {
   return {
     databases: names.flatMap((name) => viewDatabase(name, join(root, name, 'database.sqlite'))),
     disk: await viewDisk(path),
-    lastBackup: lastDoneIn(path, 'backup'),
+    lastBackup: lastDoneIn(path, ['backup', 'backup.make']),
   }
 }
 

@@ -38,8 +38,10 @@ export async function restoreInto(
   using files = createNewFiles(folder, { make: makeFolder, create: createOwnFile })
   const writer = createRestoreWriter(folder, files)
   const reader = createFrameReader(writer)
-  for await (const piece of frames) await reader.push(piece)
-  reader.close()
+  await explainedFrames(async () => {
+    for await (const piece of frames) await reader.push(piece)
+    reader.close()
+  })
   await files.sync()
   requireKey(folder, writer.key(), options.secretKey)
   const file = join(folder, 'database.sqlite')
@@ -50,6 +52,22 @@ export async function restoreInto(
   await syncPath(folder)
   undo.move()
   return erasedUsers
+}
+
+/** Errors without a code come from parts that are none of a backup: a file of another kind, or one that was cut off. */
+async function explainedFrames(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) throw error
+    throw new SatchelError(
+      'DAMAGED',
+      'This is no backup of a database, or it was cut off on its way',
+      {
+        cause: error,
+      },
+    )
+  }
 }
 
 /** Their objects are erased by jobs, once the database is served. */

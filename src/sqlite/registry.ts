@@ -117,18 +117,18 @@ function listFolders(db: Database): [string, string][] {
 }
 
 /**
- * When the latest operation with this name that was done began, of those that `<folder>/server.sqlite` has lines about,
+ * When the latest operation with one of these names that was done began, of those that `<folder>/server.sqlite` has lines about,
  * in ms. Nothing is locked. Null when there is none, and when the file cannot be read.
  */
-export function lastDoneIn(folder: string, operation: string): number | null {
+export function lastDoneIn(folder: string, operations: readonly string[]): number | null {
   const file = join(folder, 'server.sqlite')
   if (!existsSync(file)) return null
   try {
     using db = openDatabaseFile(file, 'read')
     using line = db.prepare<{ at: number }, string[]>(
-      "SELECT at FROM audit WHERE operation = ? AND result = 'done' ORDER BY at DESC LIMIT 1",
+      "SELECT at FROM audit WHERE operation IN (SELECT value FROM json_each(?)) AND result = 'done' ORDER BY at DESC LIMIT 1",
     )
-    return line.get(operation)?.at ?? null
+    return line.get(JSON.stringify(operations))?.at ?? null
   } catch {
     return null
   }

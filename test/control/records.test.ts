@@ -113,6 +113,11 @@ test('each change of the server has a line in its file, with its result', async 
   await run(folder, 'db.create', { name: 'main' })
   await run(folder, 'backup', { database: 'main' })
   expect(await codeOf(() => run(folder, 'backup.restore', { name: 'other' }))).toBe('DAMAGED')
+  const kept = { backup: '2030-01-31T02-30-00Z' }
+  expect(await codeOf(() => run(folder, 'backup.make', {}))).toBe('CONFLICT')
+  expect(await codeOf(() => run(folder, 'backup.read', kept))).toBe('CONFLICT')
+  const other = { ...kept, name: 'other' }
+  expect(await codeOf(() => run(folder, 'backup.restore-kept', other))).toBe('CONFLICT')
   expect(await codeOf(() => run(folder, 'db.adopt', { name: 'main' }))).toBe('CONFLICT')
   await run(folder, 'db.compact', { name: 'main' })
   await run(folder, 'db.delete', { database: 'main', hard: true })
@@ -123,6 +128,9 @@ test('each change of the server has a line in its file, with its result', async 
     'db.create done',
     'backup done',
     'backup.restore DAMAGED',
+    'backup.make CONFLICT',
+    'backup.read CONFLICT',
+    'backup.restore-kept CONFLICT',
     'db.adopt CONFLICT',
     'db.compact done',
     'db.delete done',

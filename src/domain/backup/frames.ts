@@ -80,6 +80,7 @@ export function createFrameReader(taker: FrameTaker) {
     const head = JSON.parse(Buffer.concat(line).toString('utf8')) as FrameHead
     line = []
     missing = sizeOf(head)
+    if (!Number.isSafeInteger(missing) || missing < 0) throw new Error('a part has no size')
     isOpen = true
     await taker.begin(head)
     return bytes.subarray(end + 1)
