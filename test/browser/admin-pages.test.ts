@@ -27,6 +27,7 @@ const PAGES = [
   'database',
   'server/state',
   'server/databases',
+  'server/backups',
   'server/settings',
   'server/audit',
   'server/logins',

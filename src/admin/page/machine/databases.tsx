@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
 import { FormDialog } from '../parts/form-dialog'
 import { Icon } from '../parts/icon'
-import { Snippet } from '../parts/snippet'
 import { call } from '../server/call'
 import { download } from '../server/download'
 import { useOperation } from '../server/operation'
@@ -11,7 +10,6 @@ import { type Secret, SecretDialog } from '../base/secret-dialog'
 import { chooseDatabase } from '../shell/route'
 import { reloadDatabases } from '../shell/databases'
 import { tellError } from '../shell/toasts'
-import { Restore } from './restore'
 
 interface Listed {
   readonly name: string
@@ -61,12 +59,6 @@ export function Databases() {
             </li>
           ))}
         </ul>
-      </section>
-      {may('backup.restore') && isWriting && <Restore onDone={done} />}
-      <section class="part">
-        <h2>On a terminal</h2>
-        <Snippet label="All databases, into a folder" text="satchel backup /mnt/backups" />
-        <Snippet label="List and verify" text="satchel backup list /mnt/backups" />
       </section>
       {isAdding && (
         <NewDatabase

@@ -10,13 +10,13 @@ export function Restore({ onDone }: { onDone: () => void }) {
   const task = useTask<{ name: string }>()
   const restore = async () => {
     if (file === null) return
-    const input = { name: name.trim(), revokeLogins: false }
+    const input = { name: name.trim(), revokeLogins: false, size: file.size }
     await task.run('backup.restore', input, { upload: file })
     onDone()
   }
   return (
     <section class="part">
-      <h2>Restore as another database</h2>
+      <h2>Restore a file as another database</h2>
       <form
         class="pair"
         onSubmit={(event) => {

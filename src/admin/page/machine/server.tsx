@@ -4,6 +4,7 @@ import { Segments } from '../parts/segments'
 import { may } from '../server/session'
 import { goTo, place } from '../shell/route'
 import { Audit } from './audit'
+import { Backups } from './backups'
 import { Databases } from './databases'
 import { Log } from './log'
 import { Sessions } from './sessions'
@@ -13,6 +14,7 @@ import { Status } from './status'
 const VIEWS = [
   ['state', 'State', 'status'],
   ['databases', 'Databases', 'db.list'],
+  ['backups', 'Backups', 'backup.list'],
   ['settings', 'Settings', 'server.show'],
   ['log', 'Log', 'log.follow'],
   ['audit', 'Audit', 'audit.list'],
@@ -40,6 +42,7 @@ export function Server() {
       <div class="scrolled">
         {view === 'state' && <Status onVersion={setAbout} />}
         {view === 'databases' && <Databases />}
+        {view === 'backups' && <Backups />}
         {view === 'settings' && <Settings />}
         {view === 'log' && <Log />}
         {view === 'audit' && <Audit />}

@@ -101,7 +101,7 @@ export function Status({ onVersion }: { onVersion: (text: string) => void }) {
             {backups.schedule === null ? (
               <Fact name="Schedule">
                 <span class="soft">
-                  none. <code>--backup-to</code> makes one every night, see{' '}
+                  none. <code>--backup</code> makes one every night, see{' '}
                   <a href="docs/backup" target="_blank" rel="noopener">
                     Back up and restore
                   </a>
