@@ -5,7 +5,7 @@ import type { BlobDetails, BlobPage } from '../domain/blob/list'
 import type { Verification } from '../domain/blob/verification'
 import { SatchelError } from '../domain/value/error'
 import { carryOut, type Cli, example, number, tell, withDatabase } from './command'
-import { counted, minute, print, showProgress, limitSize, size } from './output'
+import { counted, minute, print, limitSize, size } from './output'
 import { oneLine, table } from './table'
 
 /** `satchel blob list|show|quota|gc|verify` (design.md §3, §5.9, protocol.md §8). */
@@ -43,10 +43,7 @@ export function addBlobCommands(program: Command, cli: Cli): void {
     .option('--dry-run', 'only report the blobs that would be removed')
     .addHelpText('after', example('satchel blob gc --dry-run', 'satchel blob gc'))
     .action(async (options) => {
-      using progress = showProgress(cli, options, 'blobs')
-      const streams = { progress: progress.update }
-      const collected = await carryOut(cli, 'blob.gc', options, { streams })
-      progress[Symbol.dispose]()
+      const collected = await carryOut(cli, 'blob.gc', options, { progressIn: 'blobs' })
       const { blobs, bytes, strays } = collected
       const files = strays === 0 ? '' : ` and ${counted(strays, 'file')} that belong to no blob`
       const verb = options.dryRun ? 'Would remove' : 'Removed'
@@ -62,10 +59,7 @@ export function addBlobCommands(program: Command, cli: Cli): void {
     .description('read the bytes of all blobs and compare them with their hashes')
     .addHelpText('after', example('satchel blob verify'))
     .action(async (options) => {
-      using progress = showProgress(cli, options, 'bytes')
-      const streams = { progress: progress.update }
-      const found = await carryOut(cli, 'blob.verify', options, { streams })
-      progress[Symbol.dispose]()
+      const found = await carryOut(cli, 'blob.verify', options, { progressIn: 'bytes' })
       await print(cli, options, found, describeVerification(found, cli.terminal.outputWidth))
       const count = found.faults.length
       if (count > 0) {

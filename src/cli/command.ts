@@ -10,7 +10,7 @@ import type { InputOf, OperationName, OutputOf } from '../control/operations'
 import type { Session } from '../control/session'
 import { quoted, SatchelError } from '../domain/value/error'
 import { findServers } from '../host/running'
-import { note, print } from './output'
+import { note, print, showProgress, type Unit } from './output'
 import type { Terminal } from './terminal'
 
 /** The terminal and the clock that every command gets. */
@@ -139,17 +139,24 @@ export type OptionsOf<Name extends OperationName> = FolderOptions & {
 
 /**
  * Runs the operation `name`, whose input are the options and arguments of the command by their names, and
- * `--db` as the database.
+ * `--db` as the database. With `progressIn` its progress is shown meanwhile, in these units.
  */
-export function carryOut<Name extends OperationName>(
+export async function carryOut<Name extends OperationName>(
   cli: Cli,
   name: Name,
   options: OptionsOf<Name>,
-  { streams, ...session }: SessionOptions & { readonly streams?: Streams } = {},
+  { streams, progressIn, ...session }: SessionOptions & Running = {},
 ): Promise<OutputOf<Name>> {
   const { data, config, json: _, db: database, ...given } = options as OptionsOf<'blob.verify'>
   const input = { database, ...given } as unknown as InputOf<Name>
-  return inSession(cli, { data, config }, (opened) => opened.run(name, input, streams), session)
+  using progress = progressIn && showProgress(cli, options, progressIn)
+  const all = progress === undefined ? streams : { ...streams, progress: progress.update }
+  return await inSession(cli, { data, config }, (opened) => opened.run(name, input, all), session)
+}
+
+interface Running {
+  readonly streams?: Streams
+  readonly progressIn?: Unit
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../config/config'
 import { carryOut, type Cli, example, tell, withDatabase, withFolder } from './command'
-import { credentials, isoTime, minute, print, showProgress, size } from './output'
+import { credentials, isoTime, minute, print, size } from './output'
 import { table } from './table'
 
 /** `satchel db create|list|address|offload|adopt|compact|delete|undelete`. */
@@ -90,10 +90,8 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     )
     .addHelpText('after', example('satchel db compact todo'))
     .action(async (name, options) => {
-      using progress = showProgress(cli, options, 'bytes')
-      const streams = { progress: progress.update }
-      const found = await carryOut(cli, 'db.compact', { ...options, name }, { streams })
-      progress[Symbol.dispose]()
+      const input = { ...options, name }
+      const found = await carryOut(cli, 'db.compact', input, { progressIn: 'bytes' })
       const oldCopies = found.oldCopies.map((copy) => ({ ...copy, made: isoTime(copy.made) }))
       const left = oldCopies.map(
         ({ file, bytes, made }) => `\n  ${file} (${size(bytes)}, of ${minute(made)})`,

@@ -105,7 +105,7 @@ export interface Progress extends Disposable {
 }
 
 /** How a number of units is written: `bytes` as `1.5 MB`, anything else as `1,500 objects`. */
-type Unit = 'bytes' | 'objects' | 'parts' | 'blobs' | 'rows'
+export type Unit = 'bytes' | 'objects' | 'parts' | 'blobs' | 'rows'
 
 const REDRAW_MS = 100
 /** Rates and the time left vary too much before. */

@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings'
 import type { OutputOf } from '../control/operations'
 import { carryOut, type Cli, example, withDatabase } from './command'
 import { openInput } from './files'
-import { counted, print, showProgress } from './output'
+import { counted, print } from './output'
 
 /** `satchel schema push|show` (protocol.md §9.4, §10). */
 export function addSchemaCommands(program: Command, cli: Cli): void {
@@ -14,11 +14,9 @@ export function addSchemaCommands(program: Command, cli: Cli): void {
     .option('--wait', 'wait until new indexes of existing objects are complete')
     .addHelpText('after', example('satchel schema push schema.json'))
     .action(async (file, options) => {
-      const { bytes: upload } = openInput(cli, file)
-      using progress = showProgress(cli, options, 'objects')
-      const streams = { upload, progress: progress.update }
-      const pushed = await carryOut(cli, 'schema.push', options, { streams })
-      progress[Symbol.dispose]()
+      const streams = { upload: openInput(cli, file).bytes }
+      const running = { streams, progressIn: 'objects' } as const
+      const pushed = await carryOut(cli, 'schema.push', options, running)
       await print(cli, options, pushed, summary(pushed))
       remark(cli, options, pushed)
     })

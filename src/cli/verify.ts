@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings'
 import { SatchelError } from '../domain/value/error'
 import type { OutputOf } from '../control/operations'
 import { carryOut, type Cli, example, withDatabase } from './command'
-import { counted, print, showProgress } from './output'
+import { counted, print } from './output'
 import { table } from './table'
 
 /** `satchel verify` (promises.md 3). */
@@ -19,10 +19,7 @@ export function addVerifyCommand(program: Command, cli: Cli): void {
     )
     .addHelpText('after', example('satchel verify', 'satchel verify --accept'))
     .action(async (options) => {
-      using progress = showProgress(cli, options, 'rows')
-      const streams = { progress: progress.update }
-      const found = await carryOut(cli, 'verify', options, { streams })
-      progress[Symbol.dispose]()
+      const found = await carryOut(cli, 'verify', options, { progressIn: 'rows' })
       await print(cli, options, found, describe(found, cli.terminal.outputWidth))
       if (found.found === 0) return
       throw new SatchelError(

@@ -299,6 +299,11 @@ const MAX_FAILURES = 1_000
 const NO_OUTBOX: Outbox = { async idle() {}, async [Symbol.asyncDispose]() {} }
 const ADDRESS_LABEL = 'mail address'
 const SECRET_LABEL = 'mail hook'
+/** The sealed settings, each with its label. */
+const SEALED = [
+  ['sealedAddress', ADDRESS_LABEL],
+  ['sealedSecret', SECRET_LABEL],
+] as const
 const TRY_TIMEOUT_MS = 30_000
 const NOT_CONFIGURED =
   'Mail is not configured here: the administrator sets a mail server with SATCHEL_SMTP_URL or satchel mail set, or starts the server with --print-mails for tests'
@@ -317,24 +322,14 @@ function requireUsable({ address, sender }: Addressing): void {
 
 /** The mail settings and the letters that wait, as they are sealed. A letter that cannot be opened is not sent. */
 export function sealedMails(tx: ReadTx): SealedText[] {
-  const { sealedAddress, sealedSecret } = readMailSettings(tx)
-  const settings: SealedText[] = []
-  if (sealedAddress !== null) {
-    settings.push({
-      sealed: sealedAddress,
-      label: ADDRESS_LABEL,
-      replace: (tx, sealed) =>
-        putMailSettings(tx, { ...readMailSettings(tx), sealedAddress: sealed }),
-    })
-  }
-  if (sealedSecret !== null) {
-    settings.push({
-      sealed: sealedSecret,
-      label: SECRET_LABEL,
-      replace: (tx, sealed) =>
-        putMailSettings(tx, { ...readMailSettings(tx), sealedSecret: sealed }),
-    })
-  }
+  const known = readMailSettings(tx)
+  const settings = SEALED.flatMap(([name, label]): SealedText[] => {
+    const sealed = known[name]
+    if (sealed === null) return []
+    const replace: SealedText['replace'] = (tx, sealed) =>
+      putMailSettings(tx, { ...readMailSettings(tx), [name]: sealed })
+    return [{ sealed, label, replace }]
+  })
   const letters = tx.mails.due(Number.MAX_SAFE_INTEGER, ALL).map((mail): SealedText => {
     return {
       sealed: mail.sealed,

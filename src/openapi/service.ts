@@ -1,5 +1,5 @@
 import { version } from '../../package.json'
-import { ERROR_CODES } from './refusals'
+import { BODY_REFUSALS, ERROR_CODES } from './refusals'
 import {
   answer,
   json,
@@ -56,9 +56,7 @@ const requestServiceToken: Operation = {
     'OTP_EXPIRED',
     'NOT_AUTHORIZED',
     'UNSUPPORTED_GRANT_TYPE',
-    'PAYLOAD_TOO_LARGE',
-    'UNSUPPORTED_MEDIA_TYPE',
-    'UNPROCESSABLE',
+    ...BODY_REFUSALS,
     'MAIL_NOT_CONFIGURED',
     'MAIL_FAILED',
     'TOO_MANY_REQUESTS',

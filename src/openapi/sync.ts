@@ -1,3 +1,4 @@
+import { BODY_REFUSALS } from './refusals'
 import { answer, json, object, type Operations, schemaRef, text } from './specification'
 
 const EXAMPLE_REQUEST = {
@@ -50,9 +51,7 @@ export const SYNC_OPERATIONS: Operations = {
       'USER_DEACTIVATED',
       'TOO_SLOW',
       'CONFLICT',
-      'PAYLOAD_TOO_LARGE',
-      'UNSUPPORTED_MEDIA_TYPE',
-      'UNPROCESSABLE',
+      ...BODY_REFUSALS,
       'INVALID_SCHEMA',
       'STORAGE_FULL',
       'READ_ONLY',

@@ -1,6 +1,6 @@
 import { oauthError } from '../auth/grant/oauth-error'
 import { SatchelError } from '../domain/value/error'
-import { EXAMPLE_REQUEST_ID, plainRefusal } from './refusals'
+import { BODY_REFUSALS, EXAMPLE_REQUEST_ID, plainRefusal } from './refusals'
 import {
   answer,
   type Content,
@@ -177,9 +177,7 @@ export const TOKEN_OPERATIONS: Operations = {
       'NO_SEATS_AVAILABLE',
       'WEBHOOK_ERROR',
       'MAIL_NOT_CONFIGURED',
-      'PAYLOAD_TOO_LARGE',
-      'UNSUPPORTED_MEDIA_TYPE',
-      'UNPROCESSABLE',
+      ...BODY_REFUSALS,
       'STORAGE_FULL',
       'READ_ONLY',
     ],
