@@ -7,6 +7,7 @@ import { withoutText } from '../domain/sync/text'
 import { isPersonal, visibilityOf, hadMemberRow } from '../domain/sync/visible'
 import { mentionsBlobs } from '../domain/value/blob'
 import type { Declared } from './client-copy'
+import { createFragments, type Fragment, type Part, sizeOf } from './fragments'
 import { createCollector } from './garbage'
 import type { Sight } from './sight'
 import type { Caller, SocketClient } from './socket'
@@ -26,6 +27,8 @@ export interface Feed {
   changesFor(tx: ReadTx, reader: Reader, base: number, upTo: number): string | undefined
   /** All sessions are up to date: frees the last text. */
   rest(): void
+  /** Frees encoded changes that no session has asked for since the last call. */
+  age(): void
 }
 
 /** The client that changes are for. */
@@ -37,25 +40,12 @@ export interface Reader {
   readonly declared: Declared
 }
 
-/** The changes of one table, encoded: `{table, muts}` as JSON. */
-interface Part {
-  readonly table: string
-  readonly isRemoval: boolean
-  readonly text: string
-}
-
-/** The changes of one realm, for everybody who sees it; partial when that is not all of them. */
-interface Fragment {
-  readonly parts: readonly Part[]
-  readonly isPartial: boolean
-}
-
 /** The most rows and characters of changes in a message: with more, a pull serves better. */
 const MESSAGE: ChunkSize = { rows: 5_000, bytes: 1024 * 1024 }
 /** The characters of a message in which values of `Y.Doc` properties are looked for. */
 const MAX_SEARCHED = 64 * 1024
 
-/** Encoded changes are kept up to so many characters: the newest ranges are asked for again. */
+/** Encoded changes are kept up to so many characters. */
 const MAX_KEPT_CHARACTERS = 4 * MESSAGE.bytes
 /** Characters of messages: an import makes megabytes of them a second when many sockets are open. */
 const COLLECT_AFTER_CHARACTERS = 12 * 1024 * 1024
@@ -64,7 +54,7 @@ const NOTHING = { parts: [], text: '' }
 
 export function createFeed(): Feed {
   const collect = createCollector(COLLECT_AFTER_CHARACTERS)
-  const fragments = createFragments()
+  const fragments = createFragments(MAX_KEPT_CHARACTERS)
   let touches = createTouches(0)
   let isKnown = false
   /** Clients that were in step before get the same text. */
@@ -83,7 +73,8 @@ export function createFeed(): Feed {
     for (const realm of realms) {
       const range = touches.after(realm, base)
       if (range === undefined) continue
-      const fragment = fragments.find(tx, realm, range)
+      const name = `${realm} ${range.after} ${range.upTo}`
+      const fragment = fragments.find(name, () => load(tx, realm, range))
       if (fragment === undefined) return undefined
       if (fragment.isPartial) own.push(realm)
       else parts.push(...fragment.parts)
@@ -124,6 +115,7 @@ export function createFeed(): Feed {
       return isBeyond(reader, last.text) ? undefined : last.text
     },
     rest: () => void (last = NOTHING),
+    age: () => fragments.age(),
   }
 }
 
@@ -166,34 +158,6 @@ function ownParts(
   return encode(tx, seen, base)
 }
 
-/** Fragments by realm and range. */
-function createFragments() {
-  const kept = new Map<string, Fragment | undefined>()
-  let size = 0
-
-  function keep(name: string, fragment: Fragment | undefined): Fragment | undefined {
-    size += 100 + sizeOf(fragment?.parts ?? [])
-    if (size > MAX_KEPT_CHARACTERS) clear()
-    kept.set(name, fragment)
-    return fragment
-  }
-
-  function clear(): void {
-    kept.clear()
-    size = 0
-  }
-
-  return {
-    clear,
-    /** Undefined when the changes are more than a message may have, or damaged. */
-    find(tx: ReadTx, realm: RealmRef, range: Range): Fragment | undefined {
-      const name = `${realm} ${range.after} ${range.upTo}`
-      if (kept.has(name)) return kept.get(name)
-      return keep(name, load(tx, realm, range))
-    },
-  }
-}
-
 function load(tx: ReadTx, realm: RealmRef, { after, upTo }: Range): Fragment | undefined {
   const { changes, next } = tx.objects.changes(new Set([realm]), after, upTo, MESSAGE)
   if (next !== undefined || hasDamage(changes)) return undefined
@@ -223,10 +187,6 @@ function encode(tx: ReadTx, changes: readonly Change[], base: number): readonly 
     if (text !== '') parts.push({ table, isRemoval: first?.object === null, text })
   }
   return parts
-}
-
-function sizeOf(parts: readonly Part[]): number {
-  return parts.reduce((sum, { text }) => sum + text.length, 0)
 }
 
 /** Removals come first: an object that moved leaves one realm before it arrives in another. */

@@ -102,6 +102,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   let follows = 0
   let stopHearing: () => void = () => undefined
   let lookedForAge = now()
+  let agedFeed = now()
   let lastUse = now()
 
   const parts: SessionHub = {
@@ -218,6 +219,10 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     if (now() - lookedForAge >= HOUR) {
       lookedForAge = now()
       for (const session of listeners) if (session.age()) fanOut.wake(session)
+    }
+    if (now() - agedFeed >= MINUTE) {
+      agedFeed = now()
+      feed.age()
     }
     for (const realm of quietRealms) listeners.seeing(realm, wake)
     quietRealms.clear()
