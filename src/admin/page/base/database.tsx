@@ -10,6 +10,7 @@ import { Origins } from './origins'
 import { Policy } from './policy'
 import { Providers } from './providers'
 import { Schema } from './schema'
+import { Templates } from './templates'
 import { Verify } from './verify'
 
 /** The settings of the database: who may use it, how people log in, and its tables. */
@@ -32,6 +33,7 @@ export function Database() {
         {may('policy.show') && <Policy />}
         {may('provider.list') && <Providers />}
         {may('mail.show') && <MailRoute />}
+        {may('template.list') && <Templates />}
         {may('schema.show') && <Schema />}
         {may('verify') && <Verify />}
         {may('db.delete') && <DeleteDatabase />}

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
 import { Text } from '../parts/text'
@@ -6,6 +7,7 @@ import { useTask } from '../server/task'
 import { isReadOnly, may } from '../server/session'
 import { askToDestroy } from '../shell/destroy'
 import { database } from '../shell/route'
+import { NewProvider } from './new-provider'
 
 interface Provider {
   readonly name: string
@@ -19,9 +21,18 @@ interface Provider {
 export function Providers() {
   const input = { database: database.value }
   const { value, error, reload } = useOperation<readonly Provider[]>('provider.list', input)
+  const [isAdding, setIsAdding] = useState(false)
   return (
     <section class="part box">
-      <h2>Login providers</h2>
+      <header>
+        <h2>Login providers</h2>
+        {may('provider.add') && !isReadOnly.value && (
+          <button class="small-button" onClick={() => setIsAdding(true)}>
+            <Icon name="plus" />
+            Add
+          </button>
+        )}
+      </header>
       <Failure error={error} />
       <ul class="rows">
         {value?.map((provider) => (
@@ -29,11 +40,20 @@ export function Providers() {
         ))}
         {value?.length === 0 && (
           <li class="soft">
-            None: people log in with a code by mail. <code>satchel provider add</code> adds Google,
-            Microsoft, GitHub, Apple or another one.
+            None: people log in with a code by mail, unless Google, Microsoft, GitHub, Apple or
+            another one is added.
           </li>
         )}
       </ul>
+      {isAdding && (
+        <NewProvider
+          onClose={() => setIsAdding(false)}
+          onAdded={() => {
+            setIsAdding(false)
+            reload()
+          }}
+        />
+      )}
     </section>
   )
 }
