@@ -30,7 +30,10 @@ export interface Disks {
 const FOLDERS = { disk: tmpdir(), memory: '/dev/shm' } as const
 
 const MIB = 1024 * 1024
+/** The bytes of an object, and of one beyond the first GiB, so that ten are filled in minutes. */
 const OBJECT = 1_000
+const LARGE_OBJECT = 100_000
+const SMALL_MIB = 1_000
 const BATCH = 20
 const TICK_MS = 20
 const BEFORE_MS = 10_000
@@ -38,20 +41,26 @@ const AFTER_MS = 60_000
 /** Promise 7. */
 const MOST_LOG = 4_096
 const MOST_LOG_AFTER = 64
-const MOST_GROWTH = 32
+const MOST_GROWTH = 32_000_000 / MIB
 /** The p99 of others against that from before, on one disk and on two. */
 const MOST_SLOWER = { one: 4, two: 2 }
 
+/** What is backed up, and beside what. */
+export interface Load {
+  /** Objects that are written meanwhile, a second. */
+  readonly rate: number
+  /** Of the objects before. */
+  readonly mib: number
+  readonly blobs: { readonly count: number; readonly bytes: number }
+  readonly disks: Disks
+}
+
 /**
- * Promise 7: backs up a database of `mib` MiB while `rate` objects a second are written to it, and compares the copy with
- * the acknowledged objects. The times are those of this machine: compare them within a line.
+ * Promise 7: backs up a database while objects are written to it, and compares the copy with the acknowledged ones. The
+ * times are those of this machine: compare them within a line.
  */
-export async function backUpUnderLoad(
-  mib: number,
-  rate: number,
-  blobs: number,
-  { source, target: kind }: Disks,
-): Promise<LoadReport> {
+export async function backUpUnderLoad({ rate, mib, blobs, disks }: Load): Promise<LoadReport> {
+  const { source, target: kind } = disks
   using folder = temporaryFolder(FOLDERS[source])
   using target = temporaryFolder(FOLDERS[kind])
   await using executable = await startExecutable(folder.path)
@@ -116,19 +125,26 @@ export async function backUpUnderLoad(
 
 async function fill(root: Caller, mib: number): Promise<void> {
   const text = 'x'.repeat(OBJECT)
+  const large = 'x'.repeat(LARGE_OBJECT)
   for (let at = 0; at < mib; at += 1) {
-    const rows = Array.from({ length: 1_000 }, (_, n) => ({ id: `fill-${at}-${n}`, text }))
+    const rows =
+      at < SMALL_MIB
+        ? Array.from({ length: MIB / 1024 }, (_, n) => ({ id: `fill-${at}-${n}`, text }))
+        : Array.from({ length: 10 }, (_, n) => ({ id: `fill-${at}-${n}`, text: large }))
     const { status, text: words } = await root.post('/my/plain', rows)
     if (status !== 200) throw new Error(`Not filled: ${status} ${words}`)
   }
 }
 
-async function storeBlobs(executable: Executable, count: number): Promise<void> {
+/** Small ones together, large ones one after the other. */
+async function storeBlobs(executable: Executable, { count, bytes }: Load['blobs']): Promise<void> {
   const authorization = `Bearer ${await executable.token()}`
-  for (let at = 0; at < count; at += 100) {
+  const together = bytes > MIB ? 1 : 100
+  for (let at = 0; at < count; at += together) {
     await Promise.all(
-      Array.from({ length: Math.min(100, count - at) }, async (_, n) => {
-        const body = `${at + n} `.padEnd(4_096, 'y')
+      Array.from({ length: Math.min(together, count - at) }, async (_, n) => {
+        const body = Buffer.alloc(bytes, 'y')
+        body.write(`${at + n} `)
         const headers = { authorization, 'content-type': 'text/plain' }
         const address = `${executable.main}/blob/a-blob-of-the-lab-${at + n}`
         const { ok } = await fetch(address, { method: 'PUT', headers, body })
@@ -138,7 +154,7 @@ async function storeBlobs(executable: Executable, count: number): Promise<void> 
   }
 }
 
-interface Load {
+interface Writing {
   /** The batches that are acknowledged. */
   acknowledged(): ReadonlySet<number>
   /** The batches that were acknowledged before this one was sent. */
@@ -147,7 +163,7 @@ interface Load {
   end(): Promise<void>
 }
 
-function beginLoad(root: Caller, rate: number): Load {
+function beginLoad(root: Caller, rate: number): Writing {
   const text = 'z'.repeat(300)
   const sent = new Map<number, number>()
   const acknowledged = new Map<number, number>()
@@ -216,7 +232,7 @@ async function compare(
   backup: string,
   cwd: string,
   needed: ReadonlySet<number>,
-  load: Load,
+  load: Writing,
 ): Promise<string[]> {
   const data = join(cwd, 'restored')
   const restored = await satchel(['restore', backup, '--data', data], { cwd })

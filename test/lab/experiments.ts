@@ -7,7 +7,7 @@ import {
   freezeTargets,
   stopBackups,
 } from './backups-in-trouble'
-import { backUpUnderLoad, type Disks } from './backups-under-load'
+import { backUpUnderLoad, type Load } from './backups-under-load'
 import { damagePages } from './damage'
 import { dripAway } from './drippers'
 import type { Experiment } from './experiment'
@@ -43,11 +43,16 @@ import { runTests } from './tests'
 
 const powerObstacle = canLoadLayer() ? undefined : 'needs Linux and gcc'
 
-/** Writes a second, and where the data and the backups are. */
-const LOADS: readonly (readonly [rate: number, disks: Disks])[] = [
-  [1_000, { source: 'disk', target: 'memory' }],
-  [1_000, { source: 'disk', target: 'disk' }],
-  [5_000, { source: 'memory', target: 'disk' }],
+const SMALL_BLOBS: Load['blobs'] = { count: 20_000, bytes: 4 * 1024 }
+const LARGE_BLOBS: Load['blobs'] = { count: 5, bytes: 1024 ** 3 }
+
+/** What backups are made of, beside what, and where the data and the backups are. */
+const LOADS: readonly Load[] = [
+  { rate: 1_000, mib: 1_000, blobs: SMALL_BLOBS, disks: { source: 'disk', target: 'memory' } },
+  { rate: 1_000, mib: 1_000, blobs: SMALL_BLOBS, disks: { source: 'disk', target: 'disk' } },
+  { rate: 5_000, mib: 1_000, blobs: SMALL_BLOBS, disks: { source: 'memory', target: 'disk' } },
+  { rate: 1_000, mib: 100, blobs: LARGE_BLOBS, disks: { source: 'disk', target: 'disk' } },
+  { rate: 1_000, mib: 10_000, blobs: SMALL_BLOBS, disks: { source: 'disk', target: 'disk' } },
 ]
 
 /** In the order of the promises. */
@@ -381,14 +386,20 @@ export const experiments: readonly Experiment[] = [
       return { facts: `${calls} system calls`, problems }
     },
   },
-  ...LOADS.map(([rate, disks]): Experiment => ({
+  ...LOADS.map(({ rate, mib, blobs, disks }): Experiment => ({
     promise: 7,
-    title: `a backup from ${disks.source} to ${disks.target} under ${rate.toLocaleString('en')} writes a second is a prefix of the commits, with 20,000 blobs`,
+    title: `a backup of ${mib.toLocaleString('en')} MiB from ${disks.source} to ${disks.target} under ${rate.toLocaleString('en')} writes a second is a prefix of the commits, with ${blobs.count.toLocaleString('en')} blobs`,
     unit: 'MiB of objects',
-    rounds: 1_000,
+    rounds: mib,
     obstacle: existsSync('/dev/shm') ? undefined : 'needs /dev/shm',
     async run(rounds) {
-      const found = await backUpUnderLoad(rounds, rate, Math.min(20_000, 20 * rounds), disks)
+      const count = Math.min(blobs.count, 20 * rounds)
+      const found = await backUpUnderLoad({
+        rate,
+        mib: rounds,
+        blobs: { ...blobs, count },
+        disks,
+      })
       const { p99, seconds, size, log, logAfter, growth, problems } = found
       const round = Math.round
       const facts = `${round(size)} MiB in ${round(seconds)} s beside ${round(found.rate)} writes a second; p99 ${round(p99.before)}, ${round(p99.during)}, ${round(p99.after)} ms; log ${round(log)}, then ${round(logAfter)} MiB; the server +${round(growth)} MiB`
