@@ -17,6 +17,7 @@ import {
   statSync,
   write,
 } from 'node:fs'
+import { lstat, mkdir, open as openFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import process from 'node:process'
 import { type ErrorCode, SatchelError } from './domain/value/error'
@@ -31,6 +32,12 @@ export async function syncPath(path: string): Promise<void> {
 export function syncPathNow(path: string): void {
   using undo = new DisposableStack()
   fsyncSync(undo.adopt(openSync(path, 'r'), closeSync))
+}
+
+/** `syncPath` without holding up this thread, where the disk may hang. */
+export async function syncPathSoon(path: string): Promise<void> {
+  await using file = await openFile(path, 'r')
+  await file.sync()
 }
 
 /** Waits until the content of an open file is on the disk. */
@@ -82,7 +89,10 @@ export function createOwnFile(path: string): number {
  * or remove the files of others.
  */
 export function refuseForeignLink(path: string): void {
-  const stats = lstatSync(path, { throwIfNoEntry: false })
+  requireOwnLink(path, lstatSync(path, { throwIfNoEntry: false }))
+}
+
+function requireOwnLink(path: string, stats: Stats | undefined): void {
   if (stats?.isSymbolicLink() !== true || stats.uid === 0 || stats.uid === process.geteuid?.()) {
     return
   }
@@ -143,12 +153,39 @@ export async function* readPieces(
 export function makeFolder(path: string): string | undefined {
   refuseForeignLink(path)
   const first = mkdirSync(path, { recursive: true, mode: 0o700 })
-  if (first === undefined) return undefined
-  const made: string[] = []
-  for (let folder = resolve(path); folder.startsWith(first); folder = dirname(folder))
-    made.unshift(folder)
-  for (const folder of made) inheritOwner(folder)
+  if (first !== undefined) for (const folder of foldersTo(path, first)) inheritOwner(folder)
   return first
+}
+
+/** `makeFolder` without holding up this thread, where the disk may hang. */
+export async function makeFolderSoon(path: string): Promise<void> {
+  requireOwnLink(path, await findStats(path))
+  const first = await mkdir(path, { recursive: true, mode: 0o700 })
+  if (first === undefined || process.geteuid?.() !== 0) return
+  for (const folder of foldersTo(path, first)) {
+    const owner = await stat(dirname(folder))
+    if (owner.uid === 0) continue
+    await using handle = await openFile(folder, TO_GIVE_AWAY)
+    if (isNewOfRoot(await handle.stat())) await handle.chown(owner.uid, owner.gid)
+  }
+}
+
+/** Undefined when nothing has this name; waits elsewhere than in this thread. */
+export async function findStats(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path)
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+/** The folders on this path from `first`, which is one of them. */
+function foldersTo(path: string, first: string): string[] {
+  const folders: string[] = []
+  for (let folder = resolve(path); folder.startsWith(first); folder = dirname(folder))
+    folders.unshift(folder)
+  return folders
 }
 
 /**
@@ -159,12 +196,15 @@ export function inheritOwner(path: string): void {
   const owner = ownerFor(path)
   if (owner === undefined) return
   using undo = new DisposableStack()
-  // The owner of the folder may have replaced it: neither a link nor a file of another name is given away.
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-  const descriptor = undo.adopt(openSync(path, flags), closeSync)
-  const found = fstatSync(descriptor)
-  const isNew = found.uid === 0 && (found.isDirectory() || (found.isFile() && found.nlink === 1))
-  if (isNew) fchownSync(descriptor, owner.uid, owner.gid)
+  const descriptor = undo.adopt(openSync(path, TO_GIVE_AWAY), closeSync)
+  if (isNewOfRoot(fstatSync(descriptor))) fchownSync(descriptor, owner.uid, owner.gid)
+}
+
+/** The owner of the folder may have replaced it: neither a link nor a file of another name is given away. */
+const TO_GIVE_AWAY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+function isNewOfRoot(found: Stats): boolean {
+  return found.uid === 0 && (found.isDirectory() || (found.isFile() && found.nlink === 1))
 }
 
 /** True for root in the folder of another user, who may have prepared it. */

@@ -111,6 +111,7 @@ export function openBucketTarget(address: string, options: BucketOptions): Targe
     warnings: [],
     canShare: false,
     takesKeys: key !== null,
+    async prepare() {},
     async list() {
       const found = await findBackups()
       return [...found.keys()].filter((name) => found.get(name)).toSorted(compareBackups)

@@ -1,7 +1,15 @@
-import { constants, lstatSync, readdirSync, statSync } from 'node:fs'
-import { copyFile, link, readdir, rename, rm } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { createFileSoon, diskError, hasErrno, makeFolder, readPieces, syncPath } from '../disk'
+import {
+  createFileSoon,
+  diskError,
+  findStats,
+  hasErrno,
+  makeFolderSoon,
+  readPieces,
+  syncPathSoon,
+} from '../disk'
 import { MANIFEST } from '../domain/backup/manifest'
 import { SatchelError } from '../domain/value/error'
 import { createNewFiles } from './new-files'
@@ -17,19 +25,25 @@ import {
 const PARTIAL = '.partial'
 const READ_BYTES = 256 * 1024
 
+export interface FolderOptions {
+  /** As in `Makers`: 1, unless it says otherwise. */
+  readonly syncsAtOnce?: number
+}
+
 /**
  * Backups in a folder, a folder for each. A file that two of them have is one file with two names, so that each of
- * them is whole, and any can be removed. Throws `STORAGE_FULL` and `READ_ONLY`.
+ * them is whole, and any can be removed. The disk may hang: nothing here holds up this thread, nor more of the threads
+ * for files than `syncsAtOnce`. Throws `STORAGE_FULL` and `READ_ONLY`.
  */
-export function openFolderTarget(given: string): Target {
+export function openFolderTarget(given: string, options: FolderOptions = {}): Target {
   const root = resolve(given)
   const explained = <T>(work: () => Promise<T>) => explainedAt(root, work)
   const folderOf = (backup: string) => join(root, requireName(backup))
   const warnings: string[] = []
 
   async function prepare(): Promise<void> {
-    makeFolder(root)
-    const { mode } = statSync(root)
+    await makeFolderSoon(root)
+    const { mode } = await stat(root)
     if ((mode & 0o077) !== 0 && warnings.length === 0) {
       warnings.push(
         `Other users of this machine may enter ${root}: a backup holds all data and keys, so close it with chmod 700, unless its file system has no modes`,
@@ -42,12 +56,14 @@ export function openFolderTarget(given: string): Target {
     warnings,
     canShare: true,
     takesKeys: true,
+    prepare: () => explained(prepare),
     list: () =>
       explained(async () => {
-        const names = await namesIn(root)
-        return names
-          .filter((name) => isBackup(name) && isFile(join(root, name, MANIFEST)))
-          .toSorted(compareBackups)
+        const found: string[] = []
+        for (const name of await namesIn(root)) {
+          if (isBackup(name) && (await isFile(join(root, name, MANIFEST)))) found.push(name)
+        }
+        return found.toSorted(compareBackups)
       }),
     files: (backup) => filesBelow(folderOf(backup), ''),
     fileOf: (backup, path) => join(folderOf(backup), requirePath(path)),
@@ -55,7 +71,7 @@ export function openFolderTarget(given: string): Target {
     begin: (backup) =>
       explained(async () => {
         await prepare()
-        return createDraft(root, folderOf(backup), explained)
+        return createDraft(root, folderOf(backup), options, explained)
       }),
     remove: (backup) =>
       explained(async () => {
@@ -67,7 +83,7 @@ export function openFolderTarget(given: string): Target {
       explained(async () => {
         for (const name of await namesIn(root)) {
           const isPartial = name.endsWith(PARTIAL) && isBackup(name.slice(0, -PARTIAL.length))
-          const isRemoved = isBackup(name) && !isFile(join(root, name, MANIFEST))
+          const isRemoved = isBackup(name) && !(await isFile(join(root, name, MANIFEST)))
           if (isPartial || isRemoved) await rm(join(root, name), { recursive: true, force: true })
         }
       }),
@@ -77,10 +93,15 @@ export function openFolderTarget(given: string): Target {
 function createDraft(
   root: string,
   folder: string,
+  { syncsAtOnce = 1 }: FolderOptions,
   explained: <T>(work: () => Promise<T>) => Promise<T>,
 ): Draft {
   const partial = `${folder}${PARTIAL}`
-  const files = createNewFiles(partial, { make: makeFolder, create: createFileSoon })
+  const files = createNewFiles(partial, {
+    make: makeFolderSoon,
+    create: createFileSoon,
+    syncsAtOnce,
+  })
   let isFinished = false
   const placeOf = (path: string) => join(partial, requirePath(path))
 
@@ -97,15 +118,15 @@ function createDraft(
     reuse: (backup, path) =>
       explained(async () => {
         const [source, place] = [join(root, requireName(backup), requirePath(path)), placeOf(path)]
-        if (!isFile(source)) return false
-        files.makeRoom(place)
+        if (!(await isFile(source))) return false
+        await files.makeRoom(place)
         try {
           await link(source, place)
         } catch (error) {
           // A file system without hard links, or with no more for this file.
           if (!hasErrno(error, 'EPERM', 'ENOTSUP', 'EMLINK', 'ENOSYS', 'EXDEV')) throw error
           await copyFile(source, place, constants.COPYFILE_EXCL)
-          await syncPath(place)
+          await syncPathSoon(place)
         }
         return true
       }),
@@ -118,10 +139,10 @@ function createDraft(
         await files.sync()
         await rename(partial, folder)
         isFinished = true
-        await syncPath(root)
+        await syncPathSoon(root)
       }),
     async [Symbol.asyncDispose]() {
-      files[Symbol.dispose]()
+      await files[Symbol.asyncDispose]()
       if (!isFinished) await rm(partial, { recursive: true, force: true })
     },
   }
@@ -132,8 +153,8 @@ async function* filesBelow(folder: string, path: string): AsyncGenerator<TargetF
     const below = path === '' ? entry.name : `${path}/${entry.name}`
     if (entry.isDirectory()) yield* filesBelow(join(folder, entry.name), below)
     else {
-      const size = entry.isFile() ? lstatSync(join(folder, entry.name)).size : null
-      yield { path: below, size }
+      const stats = entry.isFile() ? await findStats(join(folder, entry.name)) : undefined
+      yield { path: below, size: stats?.size ?? null }
     }
   }
 }
@@ -163,15 +184,15 @@ async function explainedAt<T>(root: string, work: () => Promise<T>): Promise<T> 
 
 async function namesIn(folder: string): Promise<string[]> {
   try {
-    return readdirSync(folder)
+    return await readdir(folder)
   } catch (error) {
     if (hasErrno(error, 'ENOENT')) return []
     throw error
   }
 }
 
-function isFile(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true
+async function isFile(path: string): Promise<boolean> {
+  return (await findStats(path))?.isFile() === true
 }
 
 function isBackup(name: string): boolean {

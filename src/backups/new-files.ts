@@ -1,36 +1,35 @@
-import { close, closeSync, fsync } from 'node:fs'
+import { close } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { appendTo, promised, syncPath } from '../disk'
+import { appendTo, promised, syncDescriptor, syncPathSoon } from '../disk'
 import type { Sink } from './target'
 
-/** Small files of which the syncs wait for the disk together. */
-const MOST_UNSYNCED = 64
-
 /** New files and folders below a folder, which survive power loss when they are synced. Disposing closes them. */
-export interface NewFiles extends Disposable {
+export interface NewFiles extends AsyncDisposable {
   create(path: string): Promise<Sink>
   /** Makes the folder that the path is in. */
-  makeRoom(path: string): void
+  makeRoom(path: string): Promise<void>
   sync(): Promise<void>
 }
 
 export interface Makers {
   /** Makes a folder with its parents. */
-  readonly make: (path: string) => void
+  readonly make: (path: string) => unknown
   /** Creates a file that nobody has made, and returns its descriptor. */
   readonly create: (path: string) => number | Promise<number>
+  /** Files of which the syncs wait for the disk together: each of them holds up a thread that others wait for. */
+  readonly syncsAtOnce: number
 }
 
-export function createNewFiles(root: string, { make, create }: Makers): NewFiles {
+export function createNewFiles(root: string, { make, create, syncsAtOnce }: Makers): NewFiles {
   const folders = new Set<string>()
   const open = new Set<number>()
   let unsynced: number[] = []
 
-  function makeRoom(path: string): void {
+  async function makeRoom(path: string): Promise<void> {
     const folder = dirname(path)
     if (folders.has(folder)) return
-    make(folder)
+    await make(folder)
     for (let made = folder; made.length >= root.length; made = dirname(made)) folders.add(made)
   }
 
@@ -38,16 +37,16 @@ export function createNewFiles(root: string, { make, create }: Makers): NewFiles
     const files = unsynced
     unsynced = []
     try {
-      await Promise.all(files.map((file) => promised((done) => fsync(file, done))))
+      await Promise.all(files.map(syncDescriptor))
     } finally {
-      await Promise.all(files.map((file) => promised((done) => close(file, done))))
+      for (const file of files) await closeSoon(file)
     }
   }
 
   return {
     makeRoom,
     async create(path) {
-      makeRoom(path)
+      await makeRoom(path)
       const file = await create(path)
       open.add(file)
       return {
@@ -55,17 +54,21 @@ export function createNewFiles(root: string, { make, create }: Makers): NewFiles
         async end() {
           open.delete(file)
           unsynced.push(file)
-          if (unsynced.length >= MOST_UNSYNCED) await syncFiles()
+          if (unsynced.length >= syncsAtOnce) await syncFiles()
         },
         discard: () => rm(path, { force: true }),
       }
     },
     async sync() {
       await syncFiles()
-      for (const folder of [...folders].toSorted().toReversed()) await syncPath(folder)
+      for (const folder of [...folders].toSorted().toReversed()) await syncPathSoon(folder)
     },
-    [Symbol.dispose]() {
-      for (const file of [...open, ...unsynced.splice(0)]) closeSync(file)
+    async [Symbol.asyncDispose]() {
+      for (const file of [...open, ...unsynced.splice(0)]) await closeSoon(file)
     },
   }
+}
+
+function closeSoon(file: number): Promise<void> {
+  return promised((done) => close(file, done))
 }

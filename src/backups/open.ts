@@ -15,9 +15,21 @@ export interface TargetSettings {
   readonly backupPlain: boolean
 }
 
-/** A folder, or a bucket `s3://bucket/prefix`. Throws `UNPROCESSABLE` when something that a bucket needs is missing. */
-export function openTarget(address: string, settings: TargetSettings): Target {
-  if (!isBucket(address)) return openFolderTarget(address)
+/** Small files that a process writes and syncs together when nobody else needs its threads. */
+const SYNCS_AT_ONCE = 64
+
+/**
+ * A folder, or a bucket `s3://bucket/prefix`. `isBeside`: this process serves others, who must not wait for a folder on a
+ * disk that hangs. Throws `UNPROCESSABLE` when something that a bucket needs is missing.
+ */
+export function openTarget(
+  address: string,
+  settings: TargetSettings,
+  { isBeside = false } = {},
+): Target {
+  if (!isBucket(address)) {
+    return openFolderTarget(address, isBeside ? {} : { syncsAtOnce: SYNCS_AT_ONCE })
+  }
   const { AWS_ENDPOINT_URL: endpoint, AWS_REGION: region } = process.env
   const key = settings.backupPlain ? null : requireKey(settings)
   const credentials = readCredentials(process.env)

@@ -8,6 +8,8 @@ export interface Target {
   readonly canShare: boolean
   /** May `secret.key` be written to it. */
   readonly takesKeys: boolean
+  /** Makes the place, if there is none. Throws `STORAGE_FULL`, `STORAGE_FAILED` and `READ_ONLY`. */
+  prepare(): Promise<void>
   /** The names of the complete backups, the oldest first. */
   list(): Promise<string[]>
   /** All that is in a backup, in no order. */

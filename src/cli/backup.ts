@@ -42,7 +42,7 @@ export function addBackupCommands(program: Command, cli: Cli): void {
           import('../backups/make'),
           import('../host/backup-target'),
         ])
-        using _ = holdTarget(target)
+        await using _ = await holdTarget(target)
         const input = { database: options.db ?? null }
         return await makeVerifiedBackup(
           target,

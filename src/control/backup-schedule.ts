@@ -47,7 +47,7 @@ export function startBackupSchedule(
   settings: ScheduleSettings,
   { clock, every }: Pick<ScheduleParts, 'clock' | 'every'>,
 ): BackupSchedule {
-  const target = openTarget(address, settings)
+  const target = openTarget(address, settings, { isBeside: true })
   const backup = { ...backupOperations.backup, name: 'backup' }
   const { backupAt: at, backupKeep: keep } = settings
   const { backups } = folder

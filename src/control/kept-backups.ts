@@ -135,7 +135,7 @@ export async function makeBackupIn(
   target: Target,
   send: SendBackup,
 ): Promise<MadeBackup> {
-  using _ = holdTarget(target)
+  await using _ = await holdTarget(target)
   return await makeVerifiedBackup(target, send, { now: clock.now(), version, damageIn })
 }
 

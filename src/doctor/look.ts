@@ -1,4 +1,5 @@
-import { accessSync, constants, existsSync } from 'node:fs'
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isBucket } from '../backups/bucket'
 import { openTarget } from '../backups/open'
@@ -86,21 +87,18 @@ async function lookAtBackups(
   return {
     ...known,
     target,
-    refusal: isFolder ? refusalOf(target) : null,
+    refusal: isFolder ? await refusalOf(target) : null,
     newest: isFolder || isOnline ? await verifyNewest(target, config, progress) : null,
   }
 }
 
 /** Why this process may not write to a folder, or make it. */
-function refusalOf(folder: string): BackupFacts['refusal'] {
-  const nearest = existsSync(folder) ? folder : dirname(folder)
-  if (nearest !== folder && !existsSync(nearest) && nearest !== dirname(nearest)) {
-    return refusalOf(nearest)
-  }
+async function refusalOf(folder: string): Promise<BackupFacts['refusal']> {
   try {
-    accessSync(nearest, constants.W_OK)
+    await access(folder, constants.W_OK)
     return null
   } catch (error) {
+    if (hasErrno(error, 'ENOENT') && folder !== dirname(folder)) return refusalOf(dirname(folder))
     return hasErrno(error, 'EROFS') ? 'file system' : 'owner'
   }
 }
@@ -112,7 +110,7 @@ async function verifyNewest(
   progress?: (bytes: number) => void,
 ): Promise<NewestBackup | null> {
   try {
-    const target = openTarget(address, config)
+    const target = openTarget(address, config, { isBeside: true })
     const name = (await target.list()).at(-1)
     if (name === undefined) return null
     try {

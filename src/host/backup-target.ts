@@ -1,17 +1,17 @@
 import type { Target } from '../backups/target'
-import { makeFolder } from '../disk'
 import { SatchelError } from '../domain/value/error'
-import { lockFolder } from '../sqlite/lock'
+import { lockFolderSoon } from '../sqlite/file-task'
 import { checkStructure } from '../sqlite/shared-worker'
 
 /**
  * Keeps other processes from writing to a folder with backups until it is disposed; a bucket has no lock. Throws
  * `CONFLICT` while another one does, and `READ_ONLY`.
  */
-export function holdTarget({ name, fileOf }: Target): Disposable {
-  if (fileOf === undefined) return { [Symbol.dispose]() {} }
-  makeFolder(name)
-  const lock = lockFolder(name)
+export async function holdTarget(target: Target): Promise<AsyncDisposable> {
+  const { name, fileOf } = target
+  if (fileOf === undefined) return { async [Symbol.asyncDispose]() {} }
+  await target.prepare()
+  const lock = await lockFolderSoon(name)
   if (lock !== undefined) return lock
   throw new SatchelError(
     'CONFLICT',

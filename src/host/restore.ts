@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { keyProof } from '../auth/key/secret-key'
-import { createNewFiles, type NewFiles } from '../backups/new-files'
+import { createNewFiles, type Makers, type NewFiles } from '../backups/new-files'
 import { contentFile } from '../blobs/disk/disk'
 import type { Clock } from '../clock'
 import { createOwnFile, diskError, makeFolder, syncPath } from '../disk'
@@ -35,7 +35,7 @@ export async function restoreInto(
 ): Promise<number> {
   await using undo = new AsyncDisposableStack()
   undo.defer(() => rmSync(folder, { recursive: true, force: true }))
-  using files = createNewFiles(folder, { make: makeFolder, create: createOwnFile })
+  await using files = createNewFiles(folder, NEW_FILES)
   const writer = createRestoreWriter(folder, files)
   const reader = createFrameReader(writer)
   await explainedFrames(async () => {
@@ -69,6 +69,8 @@ async function explainedFrames(work: () => Promise<void>): Promise<void> {
     )
   }
 }
+
+const NEW_FILES: Makers = { make: makeFolder, create: createOwnFile, syncsAtOnce: 64 }
 
 /** Their objects are erased by jobs, once the database is served. */
 async function eraseAgain(folder: string, users: readonly string[], clock: Clock): Promise<number> {
@@ -187,7 +189,7 @@ export async function restoreFolder(
 }
 
 async function writeFile(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  using files = createNewFiles(path, { make: makeFolder, create: createOwnFile })
+  await using files = createNewFiles(path, NEW_FILES)
   const sink = await files.create(path)
   for await (const piece of bytes) await sink.write(piece)
   await sink.end()

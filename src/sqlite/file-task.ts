@@ -21,6 +21,26 @@ export async function runFileTask(task: FileTask): Promise<void> {
   }
 }
 
+/**
+ * `lockFolder` in a thread of its own, which alone waits when the disk hangs. Throws `READ_ONLY`, and `STORAGE_FAILED`
+ * for a disk that is full.
+ */
+export async function lockFolderSoon(folder: string): Promise<AsyncDisposable | undefined> {
+  const worker = new Worker(WORKER)
+  using undo = new DisposableStack()
+  undo.defer(() => worker.terminate())
+  const { failure, isTaken } = await ask(worker, { kind: 'lock', folder })
+  if (failure !== undefined) throw new SatchelError(failure.code, failure.message)
+  if (isTaken === true) return undefined
+  const owned = undo.move()
+  return {
+    async [Symbol.asyncDispose]() {
+      using _ = owned
+      await ask(worker, 'release')
+    },
+  }
+}
+
 function ask(worker: Worker, task: FileTask): Promise<FileOutcome> {
   return new Promise((resolve, reject) => {
     worker.addEventListener('message', ({ data }: MessageEvent<FileOutcome>) => resolve(data))

@@ -45,7 +45,7 @@ const MOST_GROWTH = 32_000_000 / MIB
 /** The p99 of others against that from before, on one disk and on two. */
 const MOST_SLOWER = { one: 4, two: 2 }
 
-/** What is backed up, and beside what. */
+/** The content of a backup, and the writes beside it. */
 export interface Load {
   /** Objects that are written meanwhile, a second. */
   readonly rate: number
