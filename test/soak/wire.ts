@@ -21,7 +21,7 @@ export interface Wire {
   connect(query: URLSearchParams, receive: (text: string) => void, closed: () => void): Link
   /** How long the requests since the last call took, ms. */
   times(): readonly number[]
-  /** How many requests were sent again because their connection was closed. */
+  /** How many requests were sent again because their connection was closed or the database was busy. */
   repeated(): number
 }
 
@@ -34,17 +34,22 @@ export function openWire(main: string): Wire {
   let times: number[] = []
   let repeated = 0
 
-  /** As devices do, again where the connection was closed: each kept one may have been, such as at a renewal. */
+  /**
+   * As devices do, again where the connection was closed, as each kept one may have been at a renewal, and where the
+   * database was busy: nothing was stored.
+   */
   async function reach(path: string, init: BunFetchRequestInit): Promise<Response> {
     for (let tries = 1; ; tries += 1) {
+      const isLast = tries === MOST_TRIES
       try {
-        return await fetch(main + path, init)
+        const response = await fetch(main + path, init)
+        if (response.status !== 503 || isLast) return response
       } catch (error) {
         const isReset = error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
-        if (!isReset || tries === MOST_TRIES) throw error
-        repeated += 1
-        await Bun.sleep(PAUSE_MS)
+        if (!isReset || isLast) throw error
       }
+      repeated += 1
+      await Bun.sleep(PAUSE_MS)
     }
   }
 
