@@ -105,6 +105,8 @@ function createListeningSockets(
   open: () => HttpServer,
 ): ListeningSockets {
   let current: HttpServer | undefined = first
+  /** Does not have all paths yet. */
+  let incomplete: HttpServer | undefined = first
   const retired = new Set<HttpServer>()
   let descriptors: Disposable | undefined
 
@@ -139,7 +141,8 @@ function createListeningSockets(
     complete() {
       descriptors = watchDescriptors({ exhausted: pause, available: resume })
       // Servers made later have all paths.
-      if (current === first) first.reload(handlersOf(application))
+      if (current === incomplete) incomplete?.reload(handlersOf(application))
+      incomplete = undefined
     },
     async drain(late) {
       const pending = () => all().reduce((sum, server) => sum + server.pendingRequests, 0)
