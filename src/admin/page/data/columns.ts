@@ -20,7 +20,7 @@ const LEFT_OUT = new Set(['realmId', 'owner', '$ts', '_hasBlobRefs'])
 /** The most columns that are shown before somebody chooses others. */
 export const FIRST_COLUMNS = 7
 /** Objects that are looked at for names. */
-const LOOKED_AT = 200
+export const LOOKED_AT = 200
 
 /** The names of the properties of these objects, those that most objects have first. */
 export function columnsOf(rows: readonly Row[]): readonly string[] {

@@ -8,7 +8,7 @@ import { Text } from '../parts/text'
 
 const ROW = 34
 /** The next page is asked for when so many rows are left below. */
-const AHEAD = 60
+const AHEAD = 200
 
 interface GridProps {
   readonly rows: readonly Row[]

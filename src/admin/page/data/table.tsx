@@ -8,7 +8,7 @@ import { useShortcut } from '../shell/keys'
 import { database } from '../shell/route'
 import { feed } from '../live/following'
 import { ColumnChooser } from './column-chooser'
-import { columnsOf, FIRST_COLUMNS, type Row } from './columns'
+import { columnsOf, FIRST_COLUMNS, LOOKED_AT, type Row } from './columns'
 import { Download } from './download'
 import { type Finding, FindBar, NO_FINDING, queryOf } from './find-bar'
 import { Grid } from './grid'
@@ -33,7 +33,9 @@ export function Table({ table, info, selected, onOpen, onNew }: TableProps) {
   const { rows, isLoading, isComplete, seen, error, loadMore, reload } = found
   useShortcut('r', 'Load again', reload)
 
-  const all = useMemo(() => columnsOf(rows), [rows.length, rows[0]])
+  const sample = rows.slice(0, LOOKED_AT)
+  // The same names while more rows come: other ones would draw every cell again.
+  const all = useMemo(() => columnsOf(sample), [sample.length, rows[0]])
   const columns = useMemo(() => chosen ?? all.slice(0, FIRST_COLUMNS), [chosen, all])
   const onEnd = useCallback(loadMore, [found])
   const isFiltered = finding.text.trim() !== ''
