@@ -2,6 +2,8 @@ import { useMemo, useState } from 'preact/hooks'
 import { Ago } from '../parts/ago'
 import { Copy } from '../parts/copy'
 import { Fact, Facts } from '../parts/facts'
+import { Icon } from '../parts/icon'
+import { saveFile } from '../parts/save-file'
 import { Segments } from '../parts/segments'
 import { hrefOf } from '../shell/route'
 import { Tree } from '../value/tree'
@@ -52,7 +54,17 @@ export function ValueView({ object }: { object: StoredObject }) {
           chosen={form}
           onChoose={setForm}
         />
-        <Copy text={text} label="Copy as JSON" />
+        <span>
+          <Copy text={text} label="Copy as JSON" />
+          <button
+            class="plain"
+            title="Save the object as a file"
+            aria-label="Save the object as a file"
+            onClick={() => saveFile(`${object.key}.json`, 'application/json', [text])}
+          >
+            <Icon name="download" />
+          </button>
+        </span>
       </div>
       {form === 'tree' ? <Tree entries={Object.entries(value)} /> : <Json text={text} />}
     </>

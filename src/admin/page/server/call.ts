@@ -1,6 +1,6 @@
 import { createLineSplitter } from './lines'
 import { isReachable, post, request } from './request'
-import { CONFIRMATION_NEEDED, readRefusal, Refusal, unreachable } from './refusal'
+import { CONFIRMATION_NEEDED, isPassing, readRefusal, Refusal, unreachable } from './refusal'
 import { confirm } from './confirmation'
 
 export interface Progress {
@@ -124,7 +124,7 @@ export async function follow(
       }
     } catch (error) {
       if (signal.aborted) return
-      if (error instanceof Refusal && error.status !== 0) throw error
+      if (error instanceof Refusal && !isPassing(error)) throw error
     }
     onState('cut')
     await wait(pause, signal)
@@ -132,12 +132,21 @@ export async function follow(
   }
 }
 
+/** Resolves after this time, when the way to the server is there again, or when `signal` is aborted. */
 function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  const wasReachable = isReachable.peek()
+  const stop = isReachable.subscribe((now) => {
+    if (now && !wasReachable) resolve()
+  })
+  const ended = new AbortController()
+  const options = { signal: ended.signal }
+  addEventListener('online', () => resolve(), options)
+  signal.addEventListener('abort', () => resolve(), options)
+  return promise.finally(() => {
+    clearTimeout(timer)
+    stop()
+    ended.abort()
   })
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, type Progress } from './call'
 import { isPersonHere } from './presence'
-import { isAbort, Refusal } from './refusal'
+import { isAbort, isPassing } from './refusal'
 
 /** The output of an operation that only reads, as far as it is known. */
 export interface Loaded<Output> {
@@ -47,7 +47,7 @@ export function useOperation<Output>(
         if (abort.signal.aborted || isAbort(error)) return
         setState((before) => ({ ...before, error, isLoading: false, progress: undefined }))
         // It comes back by itself when the server does.
-        if (error instanceof Refusal && error.status === 0) {
+        if (isPassing(error)) {
           timer = setTimeout(() => setTurn((count) => count + 1), AGAIN_MS)
         }
       },

@@ -31,6 +31,13 @@ export function unreachable(): Refusal {
   return new Refusal(0, UNREACHABLE, 'The server does not answer')
 }
 
+/** True for an error that ends by itself: no answer, a server that starts or stops, too many callers. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof Refusal && (error.status === 0 || PASSING.has(error.status))
+}
+
+const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504])
+
 /** The sentence of an error for people. */
 export function sentenceOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)

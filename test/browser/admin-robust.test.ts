@@ -1,0 +1,207 @@
+import { expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { openSession } from '../../src/control/session'
+import { setupAdmin } from '../http/admin/setup'
+import { readConfig } from '../../src/config/config'
+import { systemClock } from '../../src/clock'
+import { openLogs } from '../../src/log/log'
+import { startServer } from '../../src/server'
+import { collectLines, temporaryFolder } from '../setup'
+import { until } from '../timing'
+import { go, logIn, openAdmin } from './admin-page'
+import { useChromium } from './chromium'
+
+/** The page for administrators with very large and hostile data, on a slow network, and while its server restarts. */
+
+const browser = useChromium()
+
+const MEGABYTE = 2 ** 20
+/** A page with more text than this is slow to lay out, characters. */
+const MOST_TEXT = 300_000
+
+test('values of a megabyte and objects of 16 MB are shortened, and whole on demand', async () => {
+  await using server = await setupAdmin()
+  const post = await notesOf(server)
+  const key = `${'k'.repeat(900)}<b>`
+  await post({ id: key, text: '<i>\u202e</i>'.repeat(MEGABYTE / 8), name: 'x'.repeat(MEGABYTE) })
+  const lines = Array.from({ length: 15 }, (_, at) => `${at} `.padEnd(MEGABYTE, '<b> '))
+  await post({ id: 'large', lines, numbers: Array.from({ length: 50_000 }, (_, at) => at) })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands, '#/main/data/notes')
+  await page.getByRole('row', { name: /large/ }).first().waitFor()
+  await go(page, `#/main/data/notes/${encodeURIComponent(key)}`)
+  await page
+    .getByRole('button', { name: /all 1,048,576 characters/ })
+    .first()
+    .waitFor()
+  expect(await textOf(page)).toBeLessThan(MOST_TEXT)
+
+  await go(page, '#/main/data/notes/large')
+  const tree = page.locator('.tree').first()
+  await tree.getByText('15 items').waitFor()
+  expect(await textOf(page)).toBeLessThan(MOST_TEXT)
+  await page.getByRole('button', { name: 'JSON', exact: true }).click()
+  await page.getByRole('button', { name: /Show all/ }).waitFor()
+  expect(await textOf(page)).toBeLessThan(MOST_TEXT)
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Save the object as a file' }).click(),
+  ])
+  const saved = (await Bun.file(await download.path()).json()) as { lines: string[] }
+  expect(saved.lines).toEqual(lines)
+  expect(faults).toEqual([])
+})
+
+test('Live, Mail and the log show hostile names as text the moment they come', async () => {
+  await using server = await setupAdmin()
+  const post = await notesOf(server)
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands)
+  await page.getByText('Following').waitFor()
+  const tags = '<img src=x onerror=alert(1)>'
+  await post({ id: tags, __proto__: tags })
+  await page.locator('.entry').getByText(tags).waitFor()
+  await post({ id: 'a\u202eb' })
+  await page.locator('.entry').getByText('a\\u202eb').waitFor()
+  const table = encodeURIComponent('<script>alert(1)</script>')
+  await fetch(`${server.main}/my/${table}/${encodeURIComponent(tags)}`, { method: 'DELETE' })
+  const rejected = page.locator('.entry.rejected')
+  await rejected.getByText('<script>alert(1)</script>').waitFor()
+  await rejected.getByText('anonymous').waitFor()
+
+  await go(page, '#/main/server/log')
+  const log = page.getByRole('list', { name: 'Log' })
+  await until(async () => {
+    await fetch(`${server.main}/all/${table}/%E2%80%AE${encodeURIComponent(tags)}`)
+    return (await log.getByText(/onerror/).count()) > 0
+  })
+  expect(await page.locator('main img, main script').count()).toBe(0)
+
+  const email = `"${tags}"@example.com`
+  for (const address of [email, "o'<b>@example.com"]) {
+    const body = JSON.stringify({ grant_type: 'otp', email: address, scopes: ['ACCESS_DB'] })
+    const headers = { 'content-type': 'application/json' }
+    await fetch(`${server.main}/token`, { method: 'POST', headers, body })
+  }
+  await go(page, '#/main/mail')
+  await page.getByRole('heading', { name: 'Mail', level: 1 }).waitFor()
+  expect(faults).toEqual([])
+})
+
+test('on a slow network the first page is a few kilobytes, and can be used', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page, context } = device
+  const network = await context.newCDPSession(page)
+  await network.send('Network.enable')
+  const rate = 400_000 / 8
+  const slow = { offline: false, latency: 200, downloadThroughput: rate, uploadThroughput: rate }
+  await network.send('Network.emulateNetworkConditions', slow)
+  let bytes = 0
+  network.on('Network.dataReceived', ({ encodedDataLength }) => (bytes += encodedDataLength))
+  const { faults } = await openAdmin(page, server.commands)
+  await page.getByText('Following').waitFor()
+  expect(bytes).toBeGreaterThan(10_000)
+  expect(bytes).toBeLessThan(100_000)
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('people')
+  await page.keyboard.press('Enter')
+  await page.getByText('No user has logged in yet').waitFor()
+  expect(faults).toEqual([])
+})
+
+test('after a cut, and after a restart of the server, Live goes on and says how much it missed', async () => {
+  using folder = temporaryFolder()
+  await using device = await browser.openDevice()
+  const { page, context } = device
+  let server = await startOn(folder.path, 0)
+  try {
+    const { port } = new URL(server.url)
+    const write = async (command: string) => {
+      await server.commands.run('origin.add', { database: 'main', origin: command })
+    }
+    const { faults } = await openAdmin(page, server.commands)
+    await page.getByText('Following').waitFor()
+    await write('https://one.example')
+    await page.locator('.entry', { hasText: 'one.example' }).waitFor()
+
+    await server.stop()
+    await page.getByText('Cut, trying again').waitFor()
+    server = await startOn(folder.path, Number(port))
+    await write('https://two.example')
+    await write('https://three.example')
+    // Sessions are in the memory of the server.
+    await page.getByRole('dialog').getByText('The page is as you left it').waitFor()
+    await logIn(page, server.commands)
+    await page.getByText('Following').waitFor()
+    await page.getByText('This page missed 2 changes here').waitFor()
+    await page.locator('.entry', { hasText: 'one.example' }).waitFor()
+    await write('https://four.example')
+    await page.locator('.entry', { hasText: 'four.example' }).waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+    expect(faults).toEqual([])
+    await context.close()
+  } finally {
+    await server.stop()
+  }
+})
+
+test('a server that stops or starts is asked again, and says nothing wrong', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands, '#/main/people')
+  await page.getByText('No user has logged in yet').waitFor()
+  let refused = 0
+  await page.route('**/admin/api/*', async (route) => {
+    refused += 1
+    if (refused > 3) return route.continue()
+    const json = { code: 'BUSY', message: 'The server is stopping: repeat the request' }
+    return route.fulfill({ status: 503, json })
+  })
+  await page.getByPlaceholder('Name or address').fill('alice')
+  await page.getByText('The server is stopping').first().waitFor()
+  await page.getByText('The server is stopping').first().waitFor({ state: 'detached' })
+  await page.getByText('No user matches').waitFor()
+  expect(refused).toBeGreaterThan(3)
+  expect(await page.getByRole('alert').count()).toBe(0)
+  expect(faults).toEqual([])
+})
+
+/** Declares the table `notes`; returns the way to store an object of it. */
+async function notesOf({ commands, main, ...server }: Awaited<ReturnType<typeof setupAdmin>>) {
+  const upload = new Blob(['{"notes":"@id"}']).stream()
+  await commands.run('schema.push', { database: 'main', wait: true }, { upload })
+  const headers = {
+    authorization: `Bearer ${await server.token()}`,
+    'content-type': 'application/json',
+  }
+  return async (object: object) => {
+    const body = JSON.stringify({ realmId: 'rlm-public', ...object })
+    const answer = await fetch(`${main}/all/notes`, { method: 'POST', headers, body })
+    if (!answer.ok) throw new Error((await answer.text()).slice(0, 500))
+  }
+}
+
+/** How much text the page has, characters. */
+async function textOf(page: Page): Promise<number> {
+  return await page.evaluate<number>('document.body.textContent.length')
+}
+
+/** A server on a data folder that other servers had before. */
+async function startOn(data: string, port: number) {
+  const logs = openLogs({ clock: systemClock, level: 'info', format: 'json', sink: collectLines() })
+  const config = readConfig({ environment: {}, flags: { data, port, durability: 'relaxed' } })
+  const server = await startServer(config, { clock: systemClock, logs })
+  const commands = await openSession(data, () => undefined)
+  return {
+    url: server.url,
+    commands,
+    async stop() {
+      await commands[Symbol.asyncDispose]()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
