@@ -62,6 +62,7 @@ export function useRows(query: Query | null): Pages<Row> {
 export function usePages<Item>(operation: string, name: string, query: object | null): Pages<Item> {
   const [state, setState] = useState<Rows<Item>>(NONE)
   const [turn, setTurn] = useState(0)
+  /** The beginning of the next page; null while none is known, and when all objects are here. */
   const cursor = useRef<string | null>(null)
   const abort = useRef(new AbortController())
   const isBusy = useRef(false)
@@ -74,6 +75,7 @@ export function usePages<Item>(operation: string, name: string, query: object | 
       // The rows of the page before stay until the first ones of the next are here.
       let isFresh = isFirst
       const add = (items: readonly Item[], more: Partial<Rows<Item>>) => {
+        if (signal.aborted) return
         const drops = isFresh
         isFresh = false
         setState((before) => ({
@@ -99,6 +101,7 @@ export function usePages<Item>(operation: string, name: string, query: object | 
             onProgress: ({ done }) => setState((before) => ({ ...before, seen: done })),
           },
         )
+        if (signal.aborted) return
         cursor.current = page.cursor
         add(page[name] as readonly Item[], {
           isLoading: false,
@@ -117,6 +120,7 @@ export function usePages<Item>(operation: string, name: string, query: object | 
 
   useEffect(() => {
     abort.current = new AbortController()
+    cursor.current = null
     if (query !== null) void load(true)
     return () => abort.current.abort()
   }, [load, turn])
@@ -124,12 +128,14 @@ export function usePages<Item>(operation: string, name: string, query: object | 
   return {
     ...state,
     loadMore: () => {
-      if (!isBusy.current && !state.isComplete && state.error === undefined) void load(false)
+      // The state may be of a time before the last page came: only the cursor says whether there is another.
+      if (!isBusy.current && cursor.current !== null && state.error === undefined) void load(false)
     },
     reload: () => setTurn((count) => count + 1),
     cancel: () => {
       abort.current.abort()
       abort.current = new AbortController()
+      cursor.current = null
       isBusy.current = false
       setState((before) => ({ ...before, isLoading: false, seen: null, isComplete: true }))
     },
