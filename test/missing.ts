@@ -286,7 +286,7 @@ const WRITING: { readonly [N in Noun]: Readonly<Record<WritingVerbs<N>, true>> }
   syncClients: {
     ensure: true,
     put: true,
-    noteRejection: true,
+    noteCorrection: true,
     notePrivates: true,
     removeOfSubject: true,
   },

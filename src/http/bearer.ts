@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import { ANONYMOUS, type Actor } from '../domain/access/actor'
 import { type DoorName, DOORS, requireDoor } from '../domain/access/door'
 import { callOf } from './call'
-import { hostOf, identify } from './caller'
+import { databaseOf, identify } from './caller'
 import type { HttpContext } from './context'
 
 /**
@@ -31,6 +31,6 @@ export function bearer(http: HttpContext, { isCounted = true } = {}) {
 export function database(http: HttpContext) {
   return new Elysia({ name: 'database' }).derive({ as: 'scoped' }, async ({ request }) => {
     const call = callOf(request)
-    return { call, host: await hostOf(http, call) }
+    return { call, host: await databaseOf(http, call) }
   })
 }

@@ -20,7 +20,7 @@ export async function authorised(
   next: (request: Authorised) => Promise<Response>,
   { isCounted = true } = {},
 ): Promise<Response> {
-  const host = await hostOf(http, call)
+  const host = await databaseOf(http, call)
   const actor = await identify(http, call, host, isCounted)
   requireDoor(actor, door)
   return next({ call, host, actor })
@@ -66,12 +66,12 @@ export function bearerToken(header: string | null): string {
  * The database that the first path segment names, at once when it is open. Throws `UNKNOWN_DATABASE`, `BUSY`
  * while opening takes long, and `TOO_MANY_REQUESTS` after too many unknown names.
  */
-export function hostOf(http: HttpContext, call: Call): OpenDatabase | Promise<OpenDatabase> {
+export function databaseOf(http: HttpContext, call: Call): OpenDatabase | Promise<OpenDatabase> {
   const name = segment(call, 0)
-  return http.hosts.findOpen(name) ?? openHost(http, call, name)
+  return http.hosts.findOpen(name) ?? openDatabase(http, call, name)
 }
 
-async function openHost(http: HttpContext, call: Call, name: string): Promise<OpenDatabase> {
+async function openDatabase(http: HttpContext, call: Call, name: string): Promise<OpenDatabase> {
   try {
     return await http.hosts.openSoon(name)
   } catch (error) {

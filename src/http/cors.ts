@@ -31,18 +31,18 @@ export interface OriginPolicy {
 }
 
 /** Finds the database of the request, for its list of origins; undefined when the path names none. */
-type FindHost = () => Promise<OpenDatabase | undefined>
+type FindDatabase = () => Promise<OpenDatabase | undefined>
 
 /**
  * The CORS headers for an allowed origin (protocol.md §11, design.md §6). Throws `ORIGIN_NOT_ALLOWED`
- * for an origin that is not listed, and what `findHost` throws.
+ * for an origin that is not listed, and what `findDatabase` throws.
  */
 export async function corsHeaders(
   origin: string,
-  findHost: FindHost,
+  findDatabase: FindDatabase,
   policy: OriginPolicy,
 ): Promise<Readonly<Record<string, string>>> {
-  if (!(await isAllowed(origin, findHost, policy))) {
+  if (!(await isAllowed(origin, findDatabase, policy))) {
     throw new SatchelError('ORIGIN_NOT_ALLOWED', NOT_LISTED)
   }
   return {
@@ -101,11 +101,11 @@ export function pageOf(origin: string | null, policy: OriginPolicy): Page | unde
 
 async function isAllowed(
   origin: string,
-  findHost: FindHost,
+  findDatabase: FindDatabase,
   policy: OriginPolicy,
 ): Promise<boolean> {
   if (isAllowedByServer(origin, policy)) return true
-  const host = await findHost()
+  const host = await findDatabase()
   return host !== undefined && (await host.database.read((tx) => isAllowedIn(tx, origin)))
 }
 

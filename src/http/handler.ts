@@ -9,7 +9,7 @@ import type { AnswerReservation } from './body/unsent'
 import { type Call, enterCall, segment } from './call'
 import type { HttpContext } from './context'
 import { corsHeaders, isPreflight, preflightAnswer } from './cors'
-import { hostOf } from './caller'
+import { databaseOf } from './caller'
 import { tellRefusedWrite } from './refused-write'
 
 /** The two ways to answer a call. Either may throw. */
@@ -55,7 +55,7 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
   }
 
   async function respondToPage(call: Call, origin: string): Promise<Response> {
-    call.cors = await corsHeaders(origin, () => findHost(call), http.origins)
+    call.cors = await corsHeaders(origin, () => findDatabase(call), http.origins)
     return isPreflight(call.sent) ? preflightAnswer(call) : await route(call)
   }
 
@@ -97,8 +97,8 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
   }
 
   /** The database whose list of origins applies; undefined when the path names none. */
-  async function findHost(call: Call) {
-    return isDatabaseName(segment(call, 0)) ? await hostOf(http, call) : undefined
+  async function findDatabase(call: Call) {
+    return isDatabaseName(segment(call, 0)) ? await databaseOf(http, call) : undefined
   }
 }
 

@@ -170,7 +170,7 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
         .run(tables, texts, floor, rejected, privates, seen, number)
       touchClient(context, number)
     },
-    noteRejection: (client) => noteRevision(context, client, 'rejected'),
+    noteCorrection: (client) => noteRevision(context, client, 'rejected'),
     notePrivates: (client) => noteRevision(context, client, 'privates'),
     removeOfSubject(subject) {
       const removed = context.connection

@@ -23,7 +23,7 @@ import { createWatch, type Watch } from './watch'
 // 3. A session whose client waits sends the changes after the revision that its client has (`client-copy`). They are
 //    encoded once for each realm (`feed`), and the message once for all clients that were in step (`outbox`). A
 //    client that lacks too much, or knows other realms (`sight`), is told to pull.
-// 4. The client stores the changes and says `ready` with their revision: it waits again (`phase`).
+// 4. The client stores the changes and says `ready` with their revision: it waits again (`session`).
 
 /** The sockets of one database, whether it is open or not (protocol.md §5). */
 export interface Hub {

@@ -17,7 +17,6 @@ import {
 import type { Delivery } from '../host/live-event'
 import type { LiveSession, SessionState } from '../host/live-view'
 import type { Outbox } from './outbox'
-import type { Phase } from './phase'
 import { BLIND, lostSome, noticesOf, type Sight, sightOf } from './sight'
 import type { Caller, Socket, SocketClient, SocketOwner } from './socket'
 
@@ -54,6 +53,20 @@ export interface SessionHub {
 export const TELL_EVERY_MS = MINUTE
 /** A client that hears nothing for this long gets the newest revision, before its own is forgotten. */
 const MAX_AGE_MS = DAY
+
+/**
+ * | phase      | the client                                           | next                              |
+ * | ---------- | ---------------------------------------------------- | --------------------------------- |
+ * | connecting | has not opened its socket                            | `opened`: working, muted          |
+ * | working    | applies a message, or has not said `ready`           | `ready`: waiting                  |
+ * | waiting    | said `ready`: the next message is due when it exists | changes or notices sent: working  |
+ * | muted      | may not listen any more, and is told so every minute | stays so, because a client that   |
+ * |            |                                                      | is closed connects again at once  |
+ * | closed     | is gone                                              |                                   |
+ *
+ * From connecting, working and waiting `mute` leads to muted, and `closed` from everywhere to closed.
+ */
+type Phase = SessionState['phase']
 
 /** One socket of a client (protocol.md §5): what the client has, and what it gets next. */
 export class Session implements SocketOwner, Reader, LiveSession {

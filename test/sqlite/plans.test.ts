@@ -427,7 +427,7 @@ function changeData(table: Table, index: number) {
     tx.users.noteLogin('alice', 5, 5)
     const client = tx.syncClients.ensure('alice', 'identity', NOW)
     tx.syncClients.put({ ...client, tables: ['things'], floor: NOW })
-    tx.syncClients.noteRejection(client.number)
+    tx.syncClients.noteCorrection(client.number)
     tx.applied.put(client.number, 'txid', NOW)
     tx.applied.put(client.number, 'txid', NOW, { steps: 1 })
     tx.applied.putKeys(client.number, 'txid', 0, ['a'])

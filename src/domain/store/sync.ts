@@ -57,7 +57,7 @@ export interface SyncClientWriter extends SyncClientReader {
    * Notes that the client is told how objects are, though none of them changed: one of its transactions
    * was rejected, or came again. The unit takes a revision for it.
    */
-  noteRejection(client: number): void
+  noteCorrection(client: number): void
   /** Notes that an answer to the client has private rows as new ones. The unit takes a revision for it. */
   notePrivates(client: number): void
   /** Removes the clients of a user with their transactions and operations. */

@@ -11,8 +11,8 @@ import { addOwnerRows, commitRows, writePlain } from './commit'
 import { WrittenRows, type Execution, type Push, authorshipOf } from './transaction'
 import { isRejection } from './judge'
 import { mergeWhole } from './merge'
-import { type NamedKey, Names } from './named-keys'
-import { namesOfValues } from './operations'
+import { type NamedKey, NamedKeys } from './named-keys'
+import { propertiesOfValues } from './operations'
 import type { Row } from './overlay'
 import { addRefused } from './refused'
 import type { ClientTransaction, Operation } from './request'
@@ -222,7 +222,7 @@ async function uploadSome(
     done += batch.length
     ruled += batch.filter(({ table }) => table.builtIn).length
   }
-  if (refusals.length > 0) await step((tx) => tx.syncClients.noteRejection(push.client.number))
+  if (refusals.length > 0) await step((tx) => tx.syncClients.noteCorrection(push.client.number))
   return { ...part, refusals, done }
 }
 
@@ -278,7 +278,7 @@ function uploadBatch(
     const refuse = (found: Row, refusal: SatchelError) =>
       void refused.push({ row: uploaded.get(found)!, refusal })
     atOnce(writePlain(run, table, [...uploaded.keys()], refuse))
-    if (run.mayDelete) tx.syncClients.noteRejection(push.client.number)
+    if (run.mayDelete) tx.syncClients.noteCorrection(push.client.number)
     // The first object of a user makes the private realm.
     rights.access = undefined
     rights.least = 0
@@ -293,7 +293,7 @@ function uploadRuled(
   row: UploadedRow,
   { part, rights }: UnitState,
 ): SatchelError | undefined {
-  const names = new Names()
+  const names = new NamedKeys()
   const written = new WrittenRows(part.written)
   const access = loadRights(tx, push, rights)
   const known = access.realms.size
@@ -348,7 +348,7 @@ function followRow(
 }
 
 /** Merges a row into what is there; undefined when that stays as it is. */
-function merge(run: Execution, row: UploadedRow, names: Names): Row | undefined {
+function merge(run: Execution, row: UploadedRow, names: NamedKeys): Row | undefined {
   const { operation, table, key, values } = row
   const found = run.overlay.get(table, key)
   if (found === undefined) return undefined
@@ -368,7 +368,7 @@ function merge(run: Execution, row: UploadedRow, names: Names): Row | undefined 
 function noteUploaded(
   push: Push,
   { operation, position, table, key, values }: UploadedRow,
-  names: Names,
+  names: NamedKeys,
   more: Partial<NamedKey>,
 ): void {
   names.note(table.name, operation.keys[position] ?? key, {
@@ -376,7 +376,7 @@ function noteUploaded(
     isAsSent: false,
     isRejected: false,
     revision: undefined,
-    names: namesOfValues(values),
+    properties: propertiesOfValues(values),
     ...more,
   })
 }

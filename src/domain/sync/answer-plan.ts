@@ -217,7 +217,7 @@ function findPending(
   for (const [table, keys] of named) {
     for (const [key, one] of keys) {
       const mayBeLost = hasLost || (one.base !== base && one.revision === undefined)
-      const isMoved = !isPending(one) && mayBeLost && one.names?.has('realmId') === true
+      const isMoved = !isPending(one) && mayBeLost && one.properties?.has('realmId') === true
       if (isMoved || isPending(one)) pending.push({ table, key, named: one, isMoved })
     }
   }

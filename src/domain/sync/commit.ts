@@ -338,8 +338,8 @@ export function noteWritten(
     isAsSent: true,
     isRejected: false,
     revision,
-    names: NO_NAMES,
+    properties: NO_PROPERTIES,
   })
 }
 
-const NO_NAMES: ReadonlySet<string> = new Set()
+const NO_PROPERTIES: ReadonlySet<string> = new Set()

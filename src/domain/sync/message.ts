@@ -132,16 +132,16 @@ export function addNamedRow(
   operations: OutgoingOperations,
   table: string,
   object: TimedObject,
-  { base, isRejected, revision, names }: NamedKey,
+  { base, isRejected, revision, properties }: NamedKey,
 ): void {
   const isOwn = revision !== undefined && object.entered === revision
   const isKnown = isOwn || (base !== undefined && object.entered <= base)
-  if (!isKnown || isRejected || names === undefined) {
+  if (!isKnown || isRejected || properties === undefined) {
     return operations.upsert(table, object.key, object.value)
   }
   const value = parseStored(object.value)
   const since = isOwn ? unknownTo(object, value, base ?? 0) : writtenSince(object, base ?? 0)
-  add(operations, table, object, since && specOf(value, since.union(names)))
+  add(operations, table, object, since && specOf(value, since.union(properties)))
 }
 
 function add(

@@ -21,7 +21,7 @@ export interface NamedKey {
    * The top-level properties that the operations wrote; undefined when the client may not have the
    * row any more, because it deleted it.
    */
-  readonly names: ReadonlySet<string> | undefined
+  readonly properties: ReadonlySet<string> | undefined
 }
 
 /** A transaction that was rejected, as the answer lists it (protocol.md §4.3). */
@@ -33,7 +33,7 @@ export interface Rejection {
 }
 
 /** Collects what the transactions of a request did to the keys that they name. */
-export class Names {
+export class NamedKeys {
   #named = new Map<string, Map<string, NamedKey>>()
 
   get named(): Named {
@@ -52,7 +52,7 @@ export class Names {
   }
 
   /** Adds what another collection says, in its order; that one is not used afterwards. */
-  append(other: Names): void {
+  append(other: NamedKeys): void {
     if (this.#named.size === 0) {
       this.#named = other.#named
       return
@@ -64,20 +64,23 @@ export class Names {
   }
 }
 
-function bothOf(one: NamedKey['names'], other: NamedKey['names']): NamedKey['names'] {
+function bothOf(
+  one: NamedKey['properties'],
+  other: NamedKey['properties'],
+): NamedKey['properties'] {
   if (one === undefined || other === undefined) return undefined
   if (other.size === 0) return one
   return one.union(other)
 }
 
 function joined(known: NamedKey, added: NamedKey): NamedKey {
-  const { base, names } = known
+  const { base, properties } = known
   const isBased = base !== undefined && added.base !== undefined
   return {
     base: isBased ? Math.min(base, added.base) : undefined,
     isAsSent: known.isAsSent && added.isAsSent,
     isRejected: known.isRejected || added.isRejected,
     revision: added.revision ?? known.revision,
-    names: bothOf(names, added.names),
+    properties: bothOf(properties, added.properties),
   }
 }

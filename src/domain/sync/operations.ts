@@ -333,7 +333,7 @@ function noteKey(
   // A row of others that the client has never had, or one over their deletion, which it may have got.
   const isForeign = !isSeenNow && (row.before === undefined || row.before.entered > (base ?? 0))
   const isOwnerless = lacksOwner(operation, position, row)
-  const named = namesOf(operation.action, position)
+  const named = propertiesOf(operation.action, position)
   const written = isOwnerless ? named?.union(OWNER) : named
   // Where the row was not moved, the client drops its copy with a realm that it loses.
   const mayBeLost = isForeign || (!isAsSent && written?.has('realmId') === true)
@@ -342,7 +342,7 @@ function noteKey(
     isAsSent: isAsSent && isSeenNow && !isRejected && !isOwnerless,
     isRejected,
     revision: undefined,
-    names: mayBeLost ? undefined : written,
+    properties: mayBeLost ? undefined : written,
   }
   names.note(table.name, operation.keys[position] ?? row.key, said)
   noteAbsent(run, row, !said.isAsSent || written?.has('realmId') === true)
@@ -366,10 +366,10 @@ function mayOwn(action: Action, position: number): boolean {
 
 const OWNER: ReadonlySet<string> = new Set(['owner'])
 
-/** `namesOf` for an operation of which the row is not looked at, which may have no owner. */
-export function namesTold(action: Action, position: number): ReadonlySet<string> | undefined {
-  const names = namesOf(action, position)
-  return mayOwn(action, position) ? names?.union(OWNER) : names
+/** `propertiesOf` for an operation of which the row is not looked at, which may have no owner. */
+export function propertiesTold(action: Action, position: number): ReadonlySet<string> | undefined {
+  const properties = propertiesOf(action, position)
+  return mayOwn(action, position) ? properties?.union(OWNER) : properties
 }
 
 /** A key without a row is deleted by the answer, if it may be `pending` there. */
@@ -388,16 +388,16 @@ export function markDiverged(run: Execution, row: Row): void {
     isAsSent: false,
     isRejected: false,
     revision: undefined,
-    names: new Set(),
+    properties: new Set(),
   })
 }
 
 /** The top-level properties that an operation writes; undefined when it removes the row. */
-export function namesOf(action: Action, position: number): ReadonlySet<string> | undefined {
+export function propertiesOf(action: Action, position: number): ReadonlySet<string> | undefined {
   switch (action.type) {
     case 'insert':
     case 'upsert':
-      return action.values[position] && namesOfValues(action.values[position])
+      return action.values[position] && propertiesOfValues(action.values[position])
     case 'update':
       return topLevel(action.changes[position] ?? action.changes[0] ?? [])
     case 'modify':
@@ -411,7 +411,7 @@ let lastNames: readonly string[] = []
 let lastSet: ReadonlySet<string> = new Set()
 
 /** The objects of a request mostly have the same properties: they share one set. */
-export function namesOfValues(values: WireObject): ReadonlySet<string> {
+export function propertiesOfValues(values: WireObject): ReadonlySet<string> {
   const names = Object.keys(values)
   let at = 0
   while (at < names.length && names[at] === lastNames[at]) at += 1

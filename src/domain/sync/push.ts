@@ -20,7 +20,7 @@ import { executeAll } from './execute'
 import { WrittenRows, type Execution, type Push } from './transaction'
 import { isRejection } from './judge'
 import { createReplays } from './kept'
-import { Names, type Named, type Rejection } from './named-keys'
+import { NamedKeys, type Named, type Rejection } from './named-keys'
 import { createRefusedRows, type RefusedRows } from './refused'
 import { type ClientTransaction, freeObjects } from './request'
 import { executePrepared, type Prepared, writePrepared } from './prepare'
@@ -71,7 +71,7 @@ export async function pushTransactions(
   const isSure = isInOrder(transactions) && !removesRealms(transactions)
   const push: Push = { ...given, transactions, isSure }
   const progress: Progress = {
-    names: new Names(),
+    names: new NamedKeys(),
     rejections: [],
     refused: createRefusedRows(),
     written: new WrittenRows(),
@@ -222,7 +222,7 @@ async function runUnit(
         else if (isAlone) executeOnce(tx, push, transaction, own, part)
         else executeApart(tx, push, transaction, own, part)
       }
-      if (!push.isSure) tx.syncClients.noteRejection(push.client.number)
+      if (!push.isSure) tx.syncClients.noteCorrection(push.client.number)
       return part
     }
     return writeUnit(database, push, work, { rarelyFails: rarelyFails(push, unit) })
@@ -256,7 +256,7 @@ function runLong(
       await step((tx) => end(tx, begun.run, transaction))
     }
     if (!push.isSure) {
-      await step((tx) => tx.syncClients.noteRejection(push.client.number))
+      await step((tx) => tx.syncClients.noteCorrection(push.client.number))
     }
     return part
   })
@@ -272,7 +272,7 @@ function executeApart(
 ): void {
   const own = {
     ...part,
-    names: new Names(),
+    names: new NamedKeys(),
     written: new WrittenRows(part.written),
     clock: { ...part.clock },
   }
@@ -333,13 +333,13 @@ function begin(
     isRejected,
     revision: isRejected ? undefined : revision,
   })
-  tx.syncClients.noteRejection(client.number)
+  tx.syncClients.noteCorrection(client.number)
   return undefined
 }
 
 function end(tx: WriteTx, { push, mayDelete }: Execution, { txid }: ClientTransaction): void {
   const { client, now } = push
-  if (mayDelete) tx.syncClients.noteRejection(client.number)
+  if (mayDelete) tx.syncClients.noteCorrection(client.number)
   tx.applied.put(client.number, txid, now)
 }
 

@@ -10,7 +10,7 @@ import { judgePlain, writePlain } from './commit'
 import { executeAll } from './execute'
 import { WrittenRows, type Execution, type Push } from './transaction'
 import { isRejection } from './judge'
-import { Names } from './named-keys'
+import { NamedKeys } from './named-keys'
 import { applyOperation, type PlacedOperation } from './operations'
 import type { Row } from './overlay'
 import { addRefused } from './refused'
@@ -188,7 +188,7 @@ async function executeStep(
   for (const refusal of refusals) addRefused(part.refused, transaction, refusal)
   const { client, now } = push
   await step((tx) => {
-    if (refusals.length > 0) tx.syncClients.noteRejection(client.number)
+    if (refusals.length > 0) tx.syncClients.noteCorrection(client.number)
     tx.applied.put(by, transaction.txid, now, { steps: at + 1 })
   })
   return { ...part, step: at, isOver: false, refusals }
@@ -207,11 +207,11 @@ function nextStep(
   const applied = findApplied(tx, push, txid)
   const at = applied?.steps ?? 0
   const by = applied?.client ?? client.number
-  if (at > expected || applied?.steps === null) tx.syncClients.noteRejection(client.number)
+  if (at > expected || applied?.steps === null) tx.syncClients.noteCorrection(client.number)
   if (applied?.steps === null) return { at: Infinity, by, rows: undefined }
   const rows = plan.executed(tx, at, by)
   if (rows === undefined) {
-    if (!isSure) tx.syncClients.noteRejection(client.number)
+    if (!isSure) tx.syncClients.noteCorrection(client.number)
     tx.applied.removeKeys(by, txid)
     tx.applied.put(by, txid, now)
   }
@@ -234,7 +234,7 @@ async function executePlain(
     noteRefused(run, placed, row)
   }
   await inSteps(step, run, writePlain(run, table, touchedIn(run, table), refused))
-  if (run.mayDelete) await step((tx) => tx.syncClients.noteRejection(push.client.number))
+  if (run.mayDelete) await step((tx) => tx.syncClients.noteCorrection(push.client.number))
   return refusals
 }
 
@@ -249,7 +249,7 @@ function executeRuled(
   { placed, candidates }: RowStep,
   part: Progress,
 ): Ruled {
-  const names = new Names()
+  const names = new NamedKeys()
   const written = new WrittenRows(part.written)
   const clock = { ...part.clock }
   try {
@@ -257,13 +257,13 @@ function executeRuled(
       const access = accessOf(tx, push.actor)
       const run = beginExecution(tx, push, access, { ...part, names, written, clock }, candidates)
       atOnce(executeAll(run, placed))
-      if (run.mayDelete) tx.syncClients.noteRejection(push.client.number)
+      if (run.mayDelete) tx.syncClients.noteCorrection(push.client.number)
     })
     return { refusal: undefined, names, written, clock }
   } catch (error) {
     if (!isRejection(error)) throw error
     const operations = placed.map(({ operation }) => operation)
-    const rejected = new Names()
+    const rejected = new NamedKeys()
     noteAll(push, { operations }, rejected, { isRejected: true, revision: undefined })
     const unwritten = new WrittenRows(part.written)
     return { refusal: error, names: rejected, written: unwritten, clock: part.clock }
@@ -284,7 +284,7 @@ function noteRefused(
       isAsSent: false,
       isRejected: true,
       revision: undefined,
-      names: undefined,
+      properties: undefined,
     })
   }
 }

@@ -12,7 +12,7 @@ import type { SyncClient } from '../store/sync'
 import type { Table } from '../store/tables'
 import type { Candidates } from './candidates'
 import type { Authorship, Unseen } from './merge'
-import type { Names } from './named-keys'
+import type { NamedKeys } from './named-keys'
 import type { Overlay, Row } from './overlay'
 import type { Replays } from './kept'
 import type { ClientTransaction, Operation } from './request'
@@ -29,7 +29,10 @@ export interface Push {
   /** ms. */
   readonly now: number
   readonly rulesByTable: RulesByTable
-  /** False when rows may be gone or others than the client assumes, though it applied what it sent. */
+  /**
+   * False when the client cannot foresee what becomes of its rows, though it applied what it sent: with a realm that
+   * it deletes go objects that it never listed. Then the answer has every row that the request names.
+   */
   readonly isSure: boolean
   /** Of one object; those of a whole request do not count. Absent: none. */
   readonly limits?: WriteLimits
@@ -65,7 +68,7 @@ export interface Execution {
   /** `access` as a copy that this unit may change, once there is one: a user may be in thousands of realms. */
   unitAccess: UnitAccess | undefined
   readonly overlay: Overlay
-  readonly names: Names
+  readonly names: NamedKeys
   /** The rows that changed since the candidates were looked up count too. */
   readonly candidates: Candidates | undefined
   /** The realms that the transaction makes, by id. */

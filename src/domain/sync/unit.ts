@@ -8,8 +8,8 @@ import { minuteOf } from '../value/time'
 import { noteFloor } from './client'
 import type { Candidates } from './candidates'
 import { type ClientClock, WrittenRows, type Execution, type Push } from './transaction'
-import { Names, type Rejection } from './named-keys'
-import { type PlacedOperation, namesTold } from './operations'
+import { NamedKeys, type Rejection } from './named-keys'
+import { type PlacedOperation, propertiesTold } from './operations'
 import { createOverlay } from './overlay'
 import { createReplays, type Replays } from './kept'
 import { addRefused, appendRefused, createRefusedRows, type RefusedRows } from './refused'
@@ -22,7 +22,7 @@ const REMEMBERED = 10 * 60 * 1000
 
 /** What the units of a request hand on. */
 export interface Progress {
-  readonly names: Names
+  readonly names: NamedKeys
   readonly rejections: Rejection[]
   /** The rows of transactions that were rejected now, not those of repeated ones. */
   readonly refused: RefusedRows
@@ -114,7 +114,7 @@ export async function inSteps<T>(step: Step, run: Execution, work: Work<T>): Pro
 /** A unit may run again, so it works on copies. */
 export function beginPart({ written, clock, isPruned }: Progress): Progress {
   return {
-    names: new Names(),
+    names: new NamedKeys(),
     rejections: [],
     refused: createRefusedRows(),
     written: new WrittenRows(written),
@@ -236,7 +236,7 @@ export function rejectOnce(
   reject(part, transaction, error)
   addRefused(part.refused, transaction, error)
   noteAll(push, transaction, part.names, { isRejected: true, revision: undefined })
-  tx.syncClients.noteRejection(client.number)
+  tx.syncClients.noteCorrection(client.number)
   tx.applied.put(client.number, transaction.txid, now, { rejection: { name, message } })
 }
 
@@ -248,7 +248,7 @@ export function reject(part: Progress, { txid }: ClientTransaction, error: Satch
 export function noteAll(
   push: Push,
   { operations }: Pick<ClientTransaction, 'operations'>,
-  names: Names,
+  names: NamedKeys,
   state: { readonly isRejected: boolean; readonly revision: number | undefined },
 ): void {
   for (const operation of operations) {
@@ -258,7 +258,7 @@ export function noteAll(
         ...state,
         base,
         isAsSent: false,
-        names: mayMove(operation) ? undefined : namesTold(operation.action, position),
+        properties: mayMove(operation) ? undefined : propertiesTold(operation.action, position),
       })
     }
   }

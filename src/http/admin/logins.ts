@@ -29,7 +29,7 @@ export function createLogins({ sessions, clock: machine }: AdminParts) {
     const input = await readLogin(visit)
     const email = requireEmail(input['email'])
     codes.spend(call.address)
-    const host = await findHost(visit, requireText(input, 'database'))
+    const host = await findDatabase(visit, requireText(input, 'database'))
     await host?.authority.grant({
       parameters: { grant_type: 'otp-email', email, scopes: [CONNECT_CLIENT] },
       authorization: null,
@@ -65,7 +65,7 @@ export function createLogins({ sessions, clock: machine }: AdminParts) {
     const { call } = visit
     const database = requireText(input, 'database')
     const email = requireEmail(input['email'])
-    const host = await findHost(visit, database)
+    const host = await findDatabase(visit, database)
     if (host === undefined) throw wrongCode()
     const token = await host.authority.grant({
       parameters: {
@@ -149,7 +149,7 @@ export function createLogins({ sessions, clock: machine }: AdminParts) {
 const WRONG: ReadonlySet<string> = new Set(['INVALID_OTP', 'OTP_EXPIRED', 'NOT_AUTHORIZED'])
 
 /** Undefined for an unknown name. Throws `BUSY` while opening takes long. */
-async function findHost({ http }: Visit, name: string): Promise<OpenDatabase | undefined> {
+async function findDatabase({ http }: Visit, name: string): Promise<OpenDatabase | undefined> {
   try {
     return await http.hosts.openSoon(name)
   } catch (error) {

@@ -102,7 +102,7 @@ describe('the row of a key that a request named', () => {
     isAsSent: false,
     isRejected: false,
     revision: 8,
-    names: new Set(['z']),
+    properties: new Set(['z']),
   }
 
   function corrected(object: TimedObject, named: Partial<NamedKey>): unknown {
@@ -148,7 +148,7 @@ describe('the row of a key that a request named', () => {
 
   test.each([
     ['after a rejection', { isRejected: true }],
-    ['that the client deleted', { names: undefined }],
+    ['that the client deleted', { properties: undefined }],
     ['whose base is unknown', { base: undefined }],
     ['that came after its base', { base: 1 }],
   ])('is sent whole %s', (_, named) => {

@@ -78,7 +78,7 @@ describe('a first sync (protocol.md §4.7)', () => {
       isAsSent: true,
       isRejected: false,
       revision,
-      names: new Set('id'),
+      properties: new Set('id'),
     }
     const named: Named = new Map([['items', new Map(rows.map(({ id }) => [id, made]))]])
     expect(operationsOf(await device.pull({ named }))).toEqual([])

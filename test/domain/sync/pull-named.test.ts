@@ -9,7 +9,7 @@ describe('the keys that a request named', () => {
     isAsSent: true,
     isRejected: false,
     revision: undefined,
-    names: new Set(['a']),
+    properties: new Set(['a']),
   }
   const named = (key: string, one: Partial<NamedKey>): Named =>
     new Map([['items', new Map([[key, { ...NAMED, ...one }]])]])
@@ -114,7 +114,7 @@ describe('the keys that a request named', () => {
     await device.pull()
     await world.remove('items', 'itm2')
     await world.remove('members', 'mmbBob')
-    const answer = await device.pull({ named: named('itm2', { names: new Set(['realmId']) }) })
+    const answer = await device.pull({ named: named('itm2', { properties: new Set(['realmId']) }) })
     expect(operationsOf(answer)).toContain('delete items itm2')
   })
 

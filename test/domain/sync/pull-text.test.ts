@@ -56,7 +56,7 @@ test('nor in what it sent itself, and an administrator’s declaration counts fo
     isAsSent: false,
     isRejected: true,
     revision: undefined,
-    names: undefined,
+    properties: undefined,
   }
   const rejected = await device.pull({ named: new Map([['notes', new Map([['a', named]])]]) })
   expect(rejected.changes).toMatchObject([{ muts: [{ type: 'upsert', keys: ['a'] }] }])

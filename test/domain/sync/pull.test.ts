@@ -169,7 +169,7 @@ describe('a later sync', () => {
       isAsSent: true,
       isRejected: false,
       revision,
-      names: new Set(['id']),
+      properties: new Set(['id']),
     }
     const named: Named = new Map([['items', new Map(rows.map(({ id }) => [id, as]))]])
     reads.length = 0

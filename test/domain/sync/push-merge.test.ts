@@ -30,7 +30,7 @@ describe('time', () => {
     const pushed = await bob.send([[change('a', { title: 'early', x: 5 })]], { now: T + 10 })
     expect(await read(database, 'cards', 'a')).toMatchObject({ title: 'late', n: 2, x: 5 })
     expect(said(pushed, 'a')).toEqual(DIFFERENT)
-    expect(pushed.named.get('cards')?.get('a')?.names).toEqual(new Set(['title', 'x']))
+    expect(pushed.named.get('cards')?.get('a')?.properties).toEqual(new Set(['title', 'x']))
   })
 
   test('an earlier change of the object in the same request makes no other one newer', async () => {

@@ -329,7 +329,10 @@ describe('a transaction of a client', () => {
     expect(rejections).toEqual([])
     expect(await read(database, 'cards', 'card149')).toMatchObject({ n: 1 })
     // Its client may have anything there: it gets the whole row.
-    expect(named.get('cards')?.get('card0')).toMatchObject({ isAsSent: false, names: undefined })
+    expect(named.get('cards')?.get('card0')).toMatchObject({
+      isAsSent: false,
+      properties: undefined,
+    })
   })
 
   test('is refused with its whole request when the database is closed', async () => {
@@ -477,7 +480,7 @@ describe('rows that clients have otherwise than they say', () => {
     expect(await read(database, 'cards', 'b')).toEqual(card('b', { n: 2 }))
     expect(pushed.named.get('cards')?.get('a')).toMatchObject({
       isAsSent: true,
-      names: new Set(['last']),
+      properties: new Set(['last']),
     })
   })
 
@@ -501,7 +504,7 @@ describe('rows that clients have otherwise than they say', () => {
     const told = (pushed: Awaited<ReturnType<typeof alice.push>>) =>
       KEYS.map((key) => {
         const named = pushed.named.get('cards')?.get(key)
-        return named?.isAsSent === false && named.names?.has('owner') === true
+        return named?.isAsSent === false && named.properties?.has('owner') === true
       })
     expect(told(await alice.send([pushes], { txids }))).toEqual([true, true, true, false, false])
     // The answer was lost: the client sends it again.
