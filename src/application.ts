@@ -4,6 +4,7 @@ import type { Config } from './config/config'
 import { createCreation } from './control/creation'
 import type { DataFolder } from './host/data-folder'
 import { noSigns, type Signs } from './host/serving'
+import type { RecentFigures } from './host/recent-figures'
 import type { Fault } from './host/test-mode'
 import type { AnswerAdmin } from './http/routes/admin'
 import type { AnswerTest } from './http/routes/testing'
@@ -56,6 +57,7 @@ export interface ServedApplication extends Application {
 interface ApplicationParts {
   readonly clock: Clock
   readonly logs: Logs
+  readonly figures: Pick<RecentFigures, 'count'>
   readonly mode: Mode
   readonly printer: Printer
   readonly answerTest: AnswerTest | undefined
@@ -67,7 +69,7 @@ export function createApplication(
   folder: DataFolder,
   live: Live,
   config: Config,
-  { mode, printer, clock, logs, answerTest, answerAdmin }: ApplicationParts,
+  { mode, printer, clock, logs, figures, answerTest, answerAdmin }: ApplicationParts,
 ): ServedApplication {
   const { maxBody: bytes, maxDepth: depth, maxValues: values, maxProperties: properties } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
@@ -120,6 +122,7 @@ export function createApplication(
     access(entry) {
       logs.access(entry)
       watch?.(entry)
+      figures.count(entry.path, entry.status, entry.duration)
       if (entry.code === 'DAMAGED' || entry.code === 'BLOB_DAMAGED') signs.damagedAnswers += 1
     },
     rejected(request, rows) {

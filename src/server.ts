@@ -4,6 +4,7 @@ import type { Clock } from './clock'
 import type { Config } from './config/config'
 import { readTokenFile } from './config/token-file'
 import { createDatabase } from './control/databases'
+import { createRecentFigures } from './host/recent-figures'
 import { nameHolder, readHolder } from './host/holder'
 import { type ControlListener, listenForCommands } from './control/listener'
 import { type DataFolder, takeDataFolder } from './host/data-folder'
@@ -118,7 +119,10 @@ export async function startServer(
   const administration = createAdministration(folder, config, { clock, every, served })
   if (administration !== null) stack.use(administration.sessions)
   const answerAdmin = administration?.answer
-  const parts = { mode, printer, clock, logs, answerTest, answerAdmin }
+  const figures = stack.use(
+    createRecentFigures({ folder, sockets: () => live.count, clock, every }),
+  )
+  const parts = { mode, printer, clock, logs, figures, answerTest, answerAdmin }
   const application = createApplication(folder, live, config, parts)
   const known = await folder.hosts.list()
   // A new database is made before the server listens: Bun collects garbage as soon as it does, which can wait
@@ -152,6 +156,7 @@ export async function startServer(
     sockets: () => live.count,
     live,
     logs,
+    figures,
     certificate: () => listener.certificate(),
     admin: administration,
     config,

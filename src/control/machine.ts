@@ -30,6 +30,17 @@ export const machineOperations = {
     },
   ),
 
+  /** What a running server has measured in the last hour, every ten seconds, the oldest first. */
+  'server.figures': onFolder(
+    {
+      scopes: 'operator',
+      effect: 'read',
+      summary: 'Show the figures of the last hour',
+      input: {},
+    },
+    async (folder) => ({ figures: requireServer(folder).figures.list() }),
+  ),
+
   /** The settings of a running server; `source` is null for one that has its default. */
   'server.show': onFolder(
     {

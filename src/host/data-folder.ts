@@ -52,7 +52,7 @@ export interface DataFolder extends AsyncDisposable {
   oldCopies(): readonly OldCopy[]
   /** The lines about operations that belong to no database. */
   readonly audit: ServerAudit
-  /** The state of the engine, for metrics. */
+  /** The state of the engine. */
   figures(): EngineFigures
   /** The bytes of the file of the server, which belongs to no database. */
   serverFile(): Uint8Array
@@ -115,7 +115,6 @@ export async function takeDataFolder(
       secretKey,
       clock,
       clockOf,
-      isMetered: config.metrics !== null,
     }),
   )
   let serving: Serving | null = null

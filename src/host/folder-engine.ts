@@ -29,8 +29,6 @@ export interface FolderEngineOptions {
   /** The time of the engine, and that of each database. */
   readonly clock: Clock
   readonly clockOf: (database: string) => Clock
-  /** True for an engine that counts for metrics. */
-  readonly isMetered?: boolean
 }
 
 /**
@@ -40,13 +38,13 @@ export interface FolderEngineOptions {
  */
 export function openFolderEngine(
   path: string,
-  { durability, secretKey, clock, clockOf, isMetered = false }: FolderEngineOptions,
+  { durability, secretKey, clock, clockOf }: FolderEngineOptions,
 ): Engine {
   const store = openStore(path, {
     clock,
     clockOf,
     durability,
-    meter: isMetered ? new Meter() : undefined,
+    meter: new Meter(),
     report: (database, error) => serverLog.error('The storage engine failed', { database, error }),
     onMigration: (database, version) =>
       serverLog.info('A database of an earlier version is copied and migrated', {

@@ -3,6 +3,7 @@ import type { Config } from '../config/config'
 import type { Logs } from '../log/log'
 import type { LiveView } from './live-view'
 import type { CertificateStatus } from '../net/certificate'
+import type { RecentFigures } from './recent-figures'
 
 /** The server of a data folder, as administrators see it. */
 export interface Serving {
@@ -19,6 +20,7 @@ export interface Serving {
   certificate(): CertificateStatus | null
   /** The page for administrators; null where it is off. */
   readonly admin: AdminAccess | null
+  readonly figures: Pick<RecentFigures, 'list'>
   /** The settings that it was started with. */
   readonly config: Config
   readonly signs: Readonly<Signs>

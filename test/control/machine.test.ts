@@ -81,7 +81,7 @@ test('settings are shown with their sources, and secrets as set', async () => {
 test('the log and the settings are for the owner of the data folder, of a server that runs', async () => {
   await using server = await setupOperations()
   const all = callerWith('ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE', 'MANAGE_DB', 'IMPERSONATE')
-  for (const name of ['log.follow', 'server.show'] as const) {
+  for (const name of ['log.follow', 'server.show', 'server.figures'] as const) {
     expect(await codeOf(() => server.run(name))).toBe('UNPROCESSABLE')
     expect(await codeOf(() => server.run(name, {}, all))).toBe('NOT_AUTHORIZED')
   }

@@ -41,7 +41,15 @@ test('units of logins, requests, commands and imports are all named, those of a 
   const printer = createPrinter(logs, mode)
   const folder = undo.use((await takeDataFolder(config, clock, printer))!)
   const live = undo.use(createLive({ hosts: folder.hostsAt('sync'), clock, report() {} }))
-  const parts = { mode, printer, clock, logs, answerTest: undefined, answerAdmin: undefined }
+  const parts = {
+    mode,
+    figures: { count: () => undefined },
+    printer,
+    clock,
+    logs,
+    answerTest: undefined,
+    answerAdmin: undefined,
+  }
   const application = createApplication(folder, live, config, parts)
   const { clientId, clientSecret } = await createDatabase(folder, 'main')
   const heard = new Set<string | null>()

@@ -1,6 +1,6 @@
 import { Histogram } from '../value/histogram'
 
-/** What an engine counts for metrics, of all its databases since the start. */
+/** What an engine counts, of all its databases since the start. */
 export class Meter {
   /** How long units have waited for their turn, in seconds. */
   readonly waits = new Histogram([0.001, 0.005, 0.02, 0.1, 0.5, 1, 5])
@@ -8,7 +8,7 @@ export class Meter {
   checkpoints = 0
 }
 
-/** The state of an engine, for metrics. */
+/** The state of an engine. */
 export interface EngineFigures {
   /** Undefined in an engine that does not count. */
   readonly meter: Meter | undefined

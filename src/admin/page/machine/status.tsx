@@ -3,7 +3,9 @@ import { Ago } from '../parts/ago'
 import { Fact, Facts } from '../parts/facts'
 import { Failure } from '../parts/failure'
 import { useOperation } from '../server/operation'
+import { may } from '../server/session'
 import { sizeText } from '../value/typed'
+import { Plots } from './plots'
 
 interface ServerStatus {
   readonly version: string
@@ -69,6 +71,7 @@ export function Status({ onVersion }: { onVersion: (text: string) => void }) {
           />
         </Tile>
       </div>
+      {may('server.figures') && <Plots />}
       <div class="columns">
         <section class="part box">
           <h2>Process</h2>
