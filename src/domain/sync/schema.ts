@@ -22,9 +22,15 @@ export function hasSchemaNews(
   now: number,
 ): boolean {
   requireWriter(tx, actor, now)
-  if (!tx.tables.isSealed()) return !syncedOf(tx, request).isKnown && newsIn(tx, request).length > 0
-  requireKnownTables(tx, request)
-  return false
+  if (tx.tables.isSealed()) {
+    requireKnownTables(tx, request)
+    return false
+  }
+  const { isKnown, keyless } = syncedOf(tx, request)
+  const mayShowKey = request.transactions.some(({ operations }) =>
+    operations.some(({ table }) => keyless.has(table)),
+  )
+  return (!isKnown || mayShowKey) && newsIn(tx, request).length > 0
 }
 
 /** The facts that follow from the tables that a client declares and those of the database. */
@@ -37,8 +43,10 @@ export interface Synced {
   readonly text: TextProperties | undefined
   /** The `schema` of an answer, as JSON (`echoSchema`). */
   readonly echo: string
-  /** The database has all tables that the client marks, with their keys. */
+  /** The database has all tables that the client marks, with the keys that it declares. */
   readonly isKnown: boolean
+  /** Those whose keys nobody has declared: only objects can show them. */
+  readonly keyless: ReadonlySet<string>
 }
 
 /** Remembered until a table changes: a client declares the same in every request. */
@@ -50,17 +58,20 @@ export function syncedOf(tx: ReadTx, { tables }: SyncRequest): Synced {
 function findSynced(tx: ReadTx, declared: SyncRequest['tables']): Synced {
   const tables = new Map<string, Table>()
   const unsynced = new Set<string>()
+  const keyless = new Set<string>()
   let isKnown = true
-  for (const [name, { isMarked, isInitiallySynced }] of declared) {
+  for (const [name, { isMarked, isInitiallySynced, primaryKey }] of declared) {
     const table = isMarked ? tx.tables.find(name) : undefined
     if (table !== undefined && !table.hidden) {
       tables.set(name, table)
       if (!isInitiallySynced) unsynced.add(name)
     }
-    if (isMarked && (table?.primaryKey ?? null) === null) isKnown = false
+    if (!isMarked || (table?.primaryKey ?? null) !== null) continue
+    if (table !== undefined && primaryKey === undefined) keyless.add(name)
+    else isKnown = false
   }
   const echo = JSON.stringify(echoSchema(declared, tables))
-  return { tables, unsynced, text: textProperties(declared, tables), echo, isKnown }
+  return { tables, unsynced, text: textProperties(declared, tables), echo, isKnown, keyless }
 }
 
 /** Tables that are learned before others get a turn. */

@@ -68,6 +68,16 @@ describe('a table that a client declares (protocol.md §10.1)', () => {
     expect((await tableIn(world, 'diary'))?.primaryKey).toEqual(primaryKey as string[] | null)
   })
 
+  test('shows its key by later objects when it was learned without one', async () => {
+    await using world = await openWorld()
+    const schema = { diary: MARKED, notes: MARKED }
+    await learn(world, { schema })
+    await learn(world, { schema })
+    expect((await tableIn(world, 'diary'))?.primaryKey).toBeNull()
+    await learn(world, { schema, keys: ['a'], values: [{ id: 'a', title: 'b' }] })
+    expect((await tableIn(world, 'diary'))?.primaryKey).toEqual(['id'])
+  })
+
   test('keeps the prefix of another table away from it', async () => {
     await using world = await openWorld()
     await learn(world, {
