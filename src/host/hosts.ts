@@ -248,7 +248,8 @@ export function createHosts(options: HostsOptions): AllHosts {
       disconnect,
       remove,
       async hold(name) {
-        const entry = await open(name)
+        const ready = isClosing || busy.has(name) ? undefined : entries.get(name)
+        const entry = ready ?? (await open(name))
         const { use } = entry
         use.holders += 1
         return { host: viewOf(entry, door), [Symbol.dispose]: () => void (use.holders -= 1) }

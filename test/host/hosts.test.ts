@@ -45,6 +45,16 @@ test('closes what was not used lately when more are open than it keeps', async (
   expect(await again.database.read((tx) => tx.clients.list())).toEqual([])
 })
 
+test('holds a database that is being opened anew as soon as it is open again', async () => {
+  await using server = setupHosts()
+  const { hosts } = server
+  await hosts.create('a')
+  const reopening = hosts.reopen('a', async () => undefined)
+  using held = await hosts.hold('a')
+  expect(await held.host.database.read((tx) => tx.clients.list())).toEqual([])
+  expect(held.host).toBe(await reopening)
+})
+
 test('a check of all databases keeps none of them open', async () => {
   await using server = setupHosts({ kept: 1 })
   const { hosts } = server
