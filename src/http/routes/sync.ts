@@ -1,7 +1,7 @@
 import { requireWriter } from '../../domain/access/actor'
 import { DOORS } from '../../domain/access/door'
 import type { SendInvitation } from '../../domain/rows/invitation'
-import { rowRulesWith } from '../../domain/rows/row-rules'
+import { ROW_RULES, rowRulesWith } from '../../domain/rows/row-rules'
 import { hasCriteria } from '../../domain/sync/candidates'
 import { markedTables, textsDeclared } from '../../domain/sync/declared'
 import type { Database } from '../../domain/store/store'
@@ -113,7 +113,7 @@ export function createSync(http: HttpContext): AnswerSync {
         actor,
         request,
         now: host.clock.now(),
-        rulesByTable: rowRulesWith(sendInvitation),
+        rulesByTable: mayInvite(request) ? rowRulesWith(sendInvitation) : ROW_RULES,
         limits: http.writeLimits,
         ...(mayTakeLong(request) ? { signal: call.sent.signal } : {}),
         ...(bytes > MIN_LARGE_REQUEST_BYTES ? { relieve } : {}),
@@ -183,6 +183,10 @@ function mayTakeLong({ transactions }: SyncRequest): boolean {
 }
 
 const FEW_KEYS = 100
+
+function mayInvite({ transactions }: SyncRequest): boolean {
+  return transactions.some(({ operations }) => operations.some(({ table }) => table === 'members'))
+}
 
 /** Clients do not repeat a first sync that fails (protocol.md Appendix C.1). */
 async function patiently<T>(isPatient: () => boolean, work: () => Promise<T>): Promise<T> {
