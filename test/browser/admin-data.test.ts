@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { setupAdmin } from '../http/admin/setup'
 import { useChromium } from './chromium'
+import { until } from '../timing'
 import { editorOf, editorText, openAdmin } from './admin-page'
 
 /** Browsing and editing objects on the page for administrators. */
@@ -97,10 +98,11 @@ test('objects are found by a part, by a value and by their keys', async () => {
   // Only the rows in view are drawn; the next pages come as they are scrolled to.
   expect(await grid.getByRole('row').count()).toBeLessThan(60)
   await grid.focus()
-  await page.keyboard.press('End')
-  await page.getByText('400 of 450').waitFor()
-  await page.keyboard.press('End')
-  await page.locator('.page-title').getByText('450', { exact: true }).waitFor()
+  const all = page.locator('.page-title').getByText('450', { exact: true })
+  await until(async () => {
+    await page.keyboard.press('End')
+    return all.isVisible()
+  })
   await page.keyboard.press('End')
   await grid.getByText('Title 0', { exact: true }).waitFor()
 
