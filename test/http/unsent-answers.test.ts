@@ -1,34 +1,35 @@
 import { expect, spyOn, test } from 'bun:test'
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { until } from '../timing'
 import { ALICE, BOB, type Caller, type DataServer, setupData } from './setup'
 
 const MIB = 1024 * 1024
-/** The memory of a caller has room for four unread answers of this size, and for three more MiB. */
+/** The memory of a caller has room for so many unread answers with the large object, and for three more MiB. */
+const UNREAD = 4
 const LARGE = { id: 'large', text: 'x'.repeat(15 * MIB), realmId: 'rlm-public' }
 
 const REFUSED = 'Too many large answers wait for their readers: repeat the request'
 
-/** Asks for the large object until the memory of the caller is full of such answers, and reads none. */
+/** Asks for the large object as often as the memory of the caller has room, and reads the beginnings of the answers alone. */
 async function fill({ url }: DataServer, caller: Caller): Promise<AsyncDisposable> {
   const { hostname, port } = new URL(url)
   const head = `GET /main/public/plain/large HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${caller.token}\r\n\r\n`
   const sockets: Socket[] = []
-  const isRefused = async () => (await caller.get('/public/plain/large')).status === 503
-  // The memory of an answer that was just read is free a moment later.
-  const isFull = async () => (await isRefused()) && (await isRefused()) && (await isRefused())
-  while (!(await isFull())) {
-    if (sockets.length === 20) throw new Error('unread answers are not counted')
+  while (sockets.length < UNREAD) {
     const socket = connect(Number(port), hostname)
     socket.on('error', () => undefined)
-    socket.pause()
     socket.write(head)
+    const [beginning] = (await once(socket, 'data')) as [Buffer]
+    socket.pause()
+    expect(beginning.toString('latin1')).toStartWith('HTTP/1.1 200')
     sockets.push(socket)
   }
   return {
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
-      await until(async () => !(await isFull()))
+      // The memory of an answer is free a moment after its end.
+      await until(async () => (await caller.get('/public/plain/large')).status === 200)
     },
   }
 }
