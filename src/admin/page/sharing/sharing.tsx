@@ -9,7 +9,7 @@ import { Text } from '../parts/text'
 import { isReadOnly, may } from '../server/session'
 import { useShortcut } from '../shell/keys'
 import { database, goTo, place } from '../shell/route'
-import { NewRealm } from './new-realm'
+import { NewRealm } from './realm-dialogs'
 import { RealmPanel } from './realm-panel'
 import type { Realm } from './rows'
 
