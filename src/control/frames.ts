@@ -1,8 +1,105 @@
 import { NEWLINE } from '../domain/json/bytes'
+import { SatchelError } from '../domain/value/error'
+import { isRecord } from '../domain/value/value'
 import type { Event } from './event'
 
 /** The user of the operating system that a command runs as. */
 export const UID_HEADER = 'satchel-uid'
+
+/** The address at which every version answers, without a head: a command finds out whether a server is there. */
+const HELLO = '/_control/hello'
+/** The shape of requests is a part of their address: a server of another version refuses them by a sentence. */
+const OPERATIONS = '/_control/2/'
+
+/** The address of an operation. */
+export function addressOf(name: string): string {
+  return name === 'hello' ? HELLO : `${OPERATIONS}${name}`
+}
+
+/** The operation at an address; undefined: there is none. */
+export function nameAt(address: string): string | undefined {
+  if (address === HELLO) return 'hello'
+  return address.startsWith(OPERATIONS) ? address.slice(OPERATIONS.length) : undefined
+}
+
+/** The first line of the body of a request; with `hasUpload` the bytes of a file follow. */
+export interface Head {
+  readonly input: unknown
+  readonly hasRows: boolean
+  readonly hasUpload: boolean
+}
+
+/** The input may hold an object with its largest value. */
+const MAX_HEAD_BYTES = 32 * 1024 * 1024
+
+/** Throws `PAYLOAD_TOO_LARGE`. */
+export function writeHead(head: Head): Buffer {
+  const line = Buffer.from(`${JSON.stringify(head)}\n`)
+  if (line.length > MAX_HEAD_BYTES) throw tooLarge()
+  return line
+}
+
+/** The head of a request, and what follows it. Throws `INVALID_REQUEST` and `PAYLOAD_TOO_LARGE`. */
+export async function readHead(
+  body: ReadableStream<Uint8Array> | null,
+): Promise<Head & { readonly rest: ReadableStream<Uint8Array> }> {
+  const reader = (body ?? new Blob().stream()).getReader()
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    const end = done ? 0 : value.indexOf(NEWLINE) + 1
+    const piece = end > 0 ? value?.subarray(0, end) : value
+    if (piece !== undefined) pieces.push(piece)
+    bytes += piece?.length ?? 0
+    if (bytes > MAX_HEAD_BYTES) throw tooLarge()
+    if (!done && end === 0) continue
+    const head = parseHead(Buffer.concat(pieces).toString('utf8'))
+    return { ...head, rest: restOf(reader, value?.subarray(end)) }
+  }
+}
+
+function parseHead(text: string): Head {
+  const { input, hasRows, hasUpload } = partsOf(text === '' ? '{}' : text)
+  return { input: input ?? {}, hasRows: hasRows === true, hasUpload: hasUpload === true }
+}
+
+function partsOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const parts: unknown = JSON.parse(text)
+    if (isRecord(parts)) return parts
+  } catch {
+    // The same refusal.
+  }
+  throw new SatchelError('INVALID_REQUEST', 'The body of a command begins with a line of JSON')
+}
+
+interface Reader {
+  read(): Promise<{ readonly value?: Uint8Array | undefined }>
+  cancel(reason: unknown): Promise<void>
+}
+
+/** What a reader has not read yet, after the part that it has read too much. */
+function restOf(reader: Reader, first: Uint8Array | undefined): ReadableStream<Uint8Array> {
+  let unread = first
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const value = unread?.length ? unread : (await reader.read()).value
+        unread = undefined
+        if (value === undefined) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+function tooLarge(): SatchelError {
+  const most = MAX_HEAD_BYTES / 1024 ** 2
+  return new SatchelError('PAYLOAD_TOO_LARGE', `The input of a command has at most ${most} MiB`)
+}
 
 /** A piece of a file between the events of the control channel. */
 export interface Piece {

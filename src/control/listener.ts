@@ -6,7 +6,7 @@ import { sameSecret } from '../domain/value/secret'
 import { serverLog } from '../log/log'
 import type { DataFolder } from '../host/data-folder'
 import { operator } from './caller'
-import { UID_HEADER, createPieceWriter } from './frames'
+import { UID_HEADER, createPieceWriter, nameAt, readHead } from './frames'
 import { answerPerforming, refusal } from './perform'
 
 export interface ControlListener {
@@ -17,9 +17,9 @@ export interface ControlListener {
 }
 
 /**
- * Lets commands work on a data folder that this process holds: `POST /_control/<operation>?input=…&rows`
- * with the token from `holder.json`, answered by a stream of events (design.md §2). The socket is in a folder that
- * only this user may enter, so that no other user of the machine can connect.
+ * Lets commands work on a data folder that this process holds: `POST /_control/2/<operation>` with the token
+ * from `holder.json` and a body that begins with a line of JSON (`Head`), answered by a stream of events (design.md §2).
+ * The socket is in a folder that only this user may enter, so that no other user of the machine can connect.
  */
 export function listenForCommands(folder: DataFolder, token: string): ControlListener {
   using undo = new DisposableStack()
@@ -39,7 +39,7 @@ export function listenForCommands(folder: DataFolder, token: string): ControlLis
   const owned = undo.move()
 
   async function answer(request: Request): Promise<Response> {
-    const { pathname, searchParams } = new URL(request.url)
+    const { pathname } = new URL(request.url)
     if (!sameSecret(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
       return refusal(
         401,
@@ -48,15 +48,15 @@ export function listenForCommands(folder: DataFolder, token: string): ControlLis
     }
     // Not imported at the top, to keep the start of a server fast.
     const { findOperation } = await import('./operations')
-    const operation = findOperation(pathname.replace('/_control/', ''))
+    const operation = findOperation(nameAt(pathname) ?? '')
     if (operation === undefined || request.method !== 'POST') return refusal(404, otherVersion())
     try {
-      const input = operation.read(readInput(searchParams.get('input') ?? '{}'))
-      return answerPerforming(folder, operation, input, {
-        body: request.body,
+      const { input, hasRows, hasUpload, rest } = await readHead(request.body)
+      return answerPerforming(folder, operation, operation.read(input), {
+        body: hasUpload ? rest : null,
         signal: request.signal,
         frame: createPieceWriter(),
-        hasNoRows: !searchParams.has('rows'),
+        hasNoRows: !hasRows,
         caller: operator(readUid(request.headers.get(UID_HEADER))),
       })
     } catch (error) {
@@ -108,18 +108,9 @@ function readUid(header: string | null): number | null {
   return header !== null && /^\d{1,10}$/.test(header) ? Number(header) : null
 }
 
-/** Throws `INVALID_REQUEST`. */
-function readInput(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new SatchelError('INVALID_REQUEST', 'The input of a command is JSON', { cause })
-  }
-}
-
 function otherVersion(): SatchelError {
   return new SatchelError(
     'UNKNOWN_ROUTE',
-    'The server that holds the data folder has another version, which does not know this command: restart it',
+    'This command has another version than the server that holds the data folder: restart the server with the version of the command, or run the command of its version',
   )
 }

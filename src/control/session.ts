@@ -4,7 +4,7 @@ import type { DataFolder } from '../host/data-folder'
 import { type Holder, nameHolder, readHolder } from '../host/holder'
 import { ownUid } from './caller'
 import { type Event, fromWire } from './event'
-import { type Piece, readFrames, UID_HEADER } from './frames'
+import { addressOf, type Piece, readFrames, UID_HEADER, writeHead } from './frames'
 import type { Streams } from './operation'
 import { getOperation, type InputOf, type OperationName, type OutputOf } from './operations'
 import { perform } from './perform'
@@ -84,7 +84,9 @@ export async function callHolder<Output>(
   input: unknown,
   streams: Streams,
 ): Promise<Output> {
-  for await (const event of eventsOf(holder, name, input, streams)) {
+  const { emit, upload } = streams
+  const head = writeHead({ input, hasRows: emit !== undefined, hasUpload: upload !== undefined })
+  for await (const event of eventsOf(holder, name, head, streams)) {
     if ('bytes' in event) await streams.download?.(event.bytes)
     else if ('progress' in event) {
       const { done, total, phase } = event.progress
@@ -99,11 +101,11 @@ export async function callHolder<Output>(
 async function* eventsOf(
   holder: Holder,
   name: string,
-  input: unknown,
+  head: Uint8Array,
   streams: Streams,
 ): AsyncGenerator<Event | Piece> {
   try {
-    yield* readFrames(await post(holder, name, input, streams))
+    yield* readFrames(await post(holder, name, head, streams))
   } catch (error) {
     throw stopped(holder, error)
   }
@@ -124,8 +126,8 @@ function stopped(holder: Holder, cause?: unknown): SatchelError {
 async function post(
   holder: Holder,
   name: string,
-  input: unknown,
-  { upload, signal, emit }: Streams,
+  head: Uint8Array,
+  { upload, signal }: Streams,
 ): Promise<IncomingMessage> {
   const [{ request }, { Readable }, { pipeline }] = await Promise.all([
     import('node:http'),
@@ -133,18 +135,20 @@ async function post(
     import('node:stream/promises'),
   ])
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const query = encodeURIComponent(JSON.stringify(input)) + (emit === undefined ? '' : '&rows')
   const outgoing = request({
     socketPath: holder.address ?? '',
-    path: `/_control/${name}?input=${query}`,
+    path: addressOf(name),
     method: 'POST',
     headers: { authorization: `Bearer ${holder.token}`, [UID_HEADER]: String(ownUid() ?? '') },
     ...(signal === undefined ? {} : { signal }),
   })
   outgoing.on('response', resolve)
   outgoing.on('error', reject)
-  if (upload === undefined) outgoing.end()
-  // After a refusal the rest of the file is not read; the response says why.
-  else pipeline(Readable.fromWeb(upload), outgoing).catch(reject)
+  if (upload === undefined) outgoing.end(head)
+  else {
+    outgoing.write(head)
+    // After a refusal the rest of the file is not read; the response says why.
+    pipeline(Readable.fromWeb(upload), outgoing).catch(reject)
+  }
   return await promise
 }

@@ -23,11 +23,12 @@ async function setup() {
     folder,
     holder,
     address: listener.address,
-    post: (path: string, headers: Record<string, string> = {}) =>
+    post: (path: string, headers: Record<string, string> = {}, body = '') =>
       fetch(`http://satchel${path}`, {
         unix: listener.address,
         method: 'POST',
         headers: { authorization: `Bearer ${TOKEN}`, ...headers },
+        body,
       }),
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
@@ -42,14 +43,10 @@ test('does what the holder of the token asks', async () => {
 
 test('refuses a wrong token, and does nothing', async () => {
   await using server = await setup()
-  const path = `/_control/db.create?input=${encodeURIComponent('{"name":"todo"}')}`
-  const refusals = [
-    [await server.post(path, { authorization: 'Bearer wrong' }), 401],
-    [await server.post(path, { authorization: '' }), 401],
-    [await server.post(path, { authorization: TOKEN }), 401],
-  ] as const
-  for (const [response, status] of refusals) {
-    expect(response.status).toBe(status)
+  for (const authorization of ['Bearer wrong', '', TOKEN]) {
+    const body = '{"input":{"name":"todo"}}'
+    const response = await server.post('/_control/2/db.create', { authorization }, body)
+    expect(response.status).toBe(401)
     expect(await response.text()).not.toContain(TOKEN)
   }
   expect(await server.folder.hosts.list()).toEqual([])
@@ -57,8 +54,8 @@ test('refuses a wrong token, and does nothing', async () => {
 
 test('knows its operations only, and only by POST', async () => {
   await using server = await setup()
-  for (const name of ['nothing', '', 'constructor', '__proto__', 'toString', '../hello']) {
-    expect((await server.post(`/_control/${name}`)).status).toBe(404)
+  for (const name of ['nothing', '', 'constructor', '__proto__', 'toString', '../../hello']) {
+    expect((await server.post(`/_control/2/${name}`)).status).toBe(404)
   }
   const got = await fetch('http://satchel/_control/hello', {
     unix: server.address,
@@ -89,20 +86,56 @@ test('input of the wrong type is refused by name', async () => {
 
 test('malformed input is refused with 400, in the words of the command line too', async () => {
   await using server = await setup()
-  for (const [input, message] of [
-    ['{', 'The input of a command is JSON'],
-    ['', 'The input of a command is JSON'],
-    ['%', 'The input of a command is JSON'],
-    ['{"name":1}', 'name must be a string'],
-    ['[]', 'name must be a string'],
+  for (const [body, message] of [
+    ['{', 'The body of a command begins with a line of JSON'],
+    ['[]', 'The body of a command begins with a line of JSON'],
+    ['\n{"input":{"name":"todo"}}', 'The body of a command begins with a line of JSON'],
+    ['', 'name must be a string'],
+    ['{"input":{"name":1}}', 'name must be a string'],
+    ['{"input":[]}\n', 'name must be a string'],
   ] as const) {
-    const response = await server.post(`/_control/db.create?input=${input}`)
+    const response = await server.post('/_control/2/db.create', {}, body)
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ error: { code: 'INVALID_REQUEST', message } })
   }
   expect(await codeOf(() => callHolder(server.holder, 'nothing', {}, {}))).toBe('UNKNOWN_ROUTE')
   const stranger = { ...server.holder, token: 'wrong' }
   expect(await codeOf(() => callHolder(stranger, 'hello', {}, {}))).toBe('INVALID_TOKEN')
+  expect(await server.folder.hosts.list()).toEqual([])
+})
+
+test('an input of many megabytes arrives whole, with the file that follows it', async () => {
+  await using server = await setup()
+  await callHolder(server.holder, 'db.create', { name: 'todo' }, {})
+  const upload = new Blob(['{"notes":"@id"}']).stream()
+  await callHolder(server.holder, 'schema.push', { database: 'todo', wait: true }, { upload })
+  const value = { id: 'large', realmId: 'rlm-public', text: 'ü\n'.repeat(3_000_000) }
+  const input = { database: 'todo', table: 'notes', value }
+  expect(await callHolder(server.holder, 'object.put', input, {})).toMatchObject({ key: 'large' })
+  const shown = { database: 'todo', table: 'notes', key: 'large' }
+  expect(await callHolder(server.holder, 'object.show', shown, {})).toMatchObject({ value })
+})
+
+test('an input beyond the limit is refused by its name, on both sides', async () => {
+  await using server = await setup()
+  const input = { name: 'x'.repeat(32 * 1024 * 1024) }
+  const refusal = await refusalOf(() => callHolder(server.holder, 'db.create', input, {}))
+  const message = 'The input of a command has at most 32 MiB'
+  expect(refusal).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', message })
+  const response = await server.post('/_control/2/db.create', {}, JSON.stringify({ input }))
+  expect(response.status).toBe(400)
+  expect(await response.json()).toEqual({ error: { code: 'PAYLOAD_TOO_LARGE', message } })
+})
+
+test('a command of another version finds the server, and is told what to do', async () => {
+  await using server = await setup()
+  expect((await server.post('/_control/hello?input=%7B%7D')).status).toBe(200)
+  const input = encodeURIComponent('{"name":"todo"}')
+  for (const path of [`/_control/db.create?input=${input}`, '/_control/3/db.create']) {
+    const response = await server.post(path)
+    expect(response.status).toBe(404)
+    expect(await response.text()).toContain('restart the server with the version of the command')
+  }
   expect(await server.folder.hosts.list()).toEqual([])
 })
 
