@@ -47,10 +47,9 @@ export function addAdminCommands(program: Command, cli: Cli): void {
       }),
     )
 
-  withFolder(admin.command('revoke'))
+  withFolder(admin.command('revoke'), 'satchel admin revoke')
     .description('end logins to the page for administrators; without an id the unused links too')
     .argument('[id]', 'the login, as the page shows it (default: all of them)')
-    .addHelpText('after', example('satchel admin revoke'))
     .action((id, options) =>
       tell(
         cli,

@@ -1,19 +1,22 @@
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings'
 import type { OutputOf } from '../control/operations'
 import type { Session } from '../control/session'
-import { type Cli, example, inSession, withFolder } from './command'
+import { type Cli, inSession, withFolder } from './command'
 import { isoTime, print } from './output'
 import { table } from './table'
 
 /** `satchel audit`. */
 export function addAuditCommand(program: Command, cli: Cli): void {
-  withFolder(program.command('audit'))
+  withFolder(
+    program.command('audit'),
+    'satchel audit',
+    'satchel audit --db main --since 2030-01-31',
+  )
     .description(
       'list the operations that changed something or showed a secret, with their callers',
     )
     .option('--db <name>', 'one database only; otherwise all of them and the server itself')
     .option('--since <time>', 'from a date or time, UTC (default: the last 30 days)', time)
-    .addHelpText('after', example('satchel audit', 'satchel audit --db main --since 2030-01-31'))
     .action(({ db, since, ...options }) =>
       inSession(cli, options, async (session) => {
         const pages = pagesOf(linesByTime(session, db, since))

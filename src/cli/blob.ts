@@ -4,44 +4,36 @@ import type { OutputOf } from '../control/operations'
 import type { BlobDetails, BlobPage } from '../domain/blob/list'
 import type { Verification } from '../domain/blob/verification'
 import { SatchelError } from '../domain/value/error'
-import { carryOut, type Cli, example, number, tell, withDatabase } from './command'
+import { carryOut, type Cli, number, tell, withDatabase } from './command'
 import { counted, minute, print, limitSize, size } from './output'
-import { oneLine, table } from './table'
+import { list, properties, table } from './table'
 
 /** `satchel blob list|show|quota|gc|verify` (design.md §3, §5.9, protocol.md §8). */
 export function addBlobCommands(program: Command, cli: Cli): void {
   const blob = program.command('blob').description('the binary data beside the objects')
 
-  withDatabase(blob.command('list'))
+  withDatabase(blob.command('list'), 'satchel blob list', 'satchel blob list --unreferenced')
     .description('list blobs')
     .option('--unreferenced', 'only blobs that no object references')
     .option('--limit <number>', 'the maximum number of blobs', number, 100)
     .option('--after <id>', 'continue after this blob', '')
-    .addHelpText('after', example('satchel blob list', 'satchel blob list --unreferenced'))
-    .action(async (options) => {
-      const { unreferenced: onlyUnreferenced, ...rest } = options
-      const page = await carryOut(cli, 'blob.list', { ...rest, onlyUnreferenced })
-      const { blobs: data, next } = page
-      const list = { data, hasMore: next !== null, ...(next === null ? {} : { pagingKey: next }) }
-      await print(cli, options, list, tableOfBlobs(page, cli.terminal.outputWidth))
-    })
+    .action(({ unreferenced: onlyUnreferenced, ...options }) =>
+      tell(cli, 'blob.list', { ...options, onlyUnreferenced }, tableOfBlobs, ({ blobs, next }) => {
+        const hasMore = next !== null
+        return { data: blobs, hasMore, ...(hasMore ? { pagingKey: next } : {}) }
+      }),
+    )
 
-  withDatabase(blob.command('show'))
+  withDatabase(blob.command('show'), 'satchel blob show 1:0Q7wmXvO3IdAJuWXRbP9ImQZ')
     .description('show a blob, its uploaders and the objects that reference it')
     .argument('<blob>', 'its ref, or the id in it')
-    .addHelpText('after', example('satchel blob show 1:0Q7wmXvO3IdAJuWXRbP9ImQZ'))
-    .action((blob, options) =>
-      tell(cli, 'blob.show', { ...options, blob }, (shown) =>
-        describeBlob(shown, cli.terminal.outputWidth),
-      ),
-    )
+    .action((blob, options) => tell(cli, 'blob.show', { ...options, blob }, describeBlob))
 
   addQuotaCommand(blob, cli)
 
-  withDatabase(blob.command('gc'))
+  withDatabase(blob.command('gc'), 'satchel blob gc --dry-run', 'satchel blob gc')
     .description('remove blobs that were unreferenced for a day, as a server does every hour')
     .option('--dry-run', 'only report the blobs that would be removed')
-    .addHelpText('after', example('satchel blob gc --dry-run', 'satchel blob gc'))
     .action(async (options) => {
       const collected = await carryOut(cli, 'blob.gc', options, { progressIn: 'blobs' })
       const { blobs, bytes, strays } = collected
@@ -55,9 +47,8 @@ export function addBlobCommands(program: Command, cli: Cli): void {
       )
     })
 
-  withDatabase(blob.command('verify'))
+  withDatabase(blob.command('verify'), 'satchel blob verify')
     .description('read the bytes of all blobs and compare them with their hashes')
-    .addHelpText('after', example('satchel blob verify'))
     .action(async (options) => {
       const found = await carryOut(cli, 'blob.verify', options, { progressIn: 'bytes' })
       await print(cli, options, found, describeVerification(found, cli.terminal.outputWidth))
@@ -72,7 +63,12 @@ export function addBlobCommands(program: Command, cli: Cli): void {
 }
 
 function addQuotaCommand(blob: Command, cli: Cli): void {
-  withDatabase(blob.command('quota'))
+  withDatabase(
+    blob.command('quota'),
+    'satchel blob quota',
+    'satchel blob quota --total 20GB --user 500MB',
+    'satchel blob quota --total none',
+  )
     .description('show or set the quotas of blobs; others stay unchanged')
     .option(
       '--total <size>',
@@ -81,14 +77,6 @@ function addQuotaCommand(blob: Command, cli: Cli): void {
     )
     .option('--user <size>', 'the quota of the uploads of each user', limit)
     .option('--blob <size>', 'the maximum size of one blob', limit)
-    .addHelpText(
-      'after',
-      example(
-        'satchel blob quota',
-        'satchel blob quota --total 20GB --user 500MB',
-        'satchel blob quota --total none',
-      ),
-    )
     .action((options) => tell(cli, 'blob.quota', options, describeQuota))
 }
 
@@ -102,7 +90,6 @@ function limit(text: string): number | 'none' | 'server' {
 }
 
 function tableOfBlobs({ blobs, next }: BlobPage, width?: number): string {
-  if (blobs.length === 0) return 'There are no blobs'
   const rows = blobs.map(({ ref, type, created, unreferencedSince, ...blob }) => [
     ref,
     size(blob.size),
@@ -110,15 +97,14 @@ function tableOfBlobs({ blobs, next }: BlobPage, width?: number): string {
     minute(created),
     unreferencedSince === null ? '' : minute(unreferencedSince),
   ])
-  const more = next === null ? '' : `\nThere are more: add --after ${next}`
   const headings = ['ref', 'size', { mayCut: 'type' }, 'uploaded', 'unreferenced since']
-  return `${table(headings, rows, width)}${more}`
+  return list(headings, rows, { none: 'There are no blobs', cursor: next, width })
 }
 
 /** One blob, a property on each line. */
 function describeBlob(blob: BlobDetails, width?: number): string {
   const { references, uploaders } = blob
-  const lines: [string, string][] = [
+  const shown = properties([
     ['Ref', blob.ref],
     ['Size', `${size(blob.size)}${blob.size < 1_000 ? '' : ` (${counted(blob.size, 'byte')})`}`],
     ['Type', blob.type],
@@ -128,12 +114,11 @@ function describeBlob(blob: BlobDetails, width?: number): string {
       'Referenced',
       blob.unreferencedSince === null ? 'by' : `by nothing since ${blob.unreferencedSince}`,
     ],
-  ]
-  const properties = lines.map(([name, value]) => `${name.padEnd(16)}${oneLine(value)}`)
-  if (references.length === 0) return properties.join('\n')
+  ])
+  if (references.length === 0) return shown
   const rows = references.map(({ realm, table, key }) => [`  ${table}`, key, realm])
   const more = blob.hasMoreReferences ? ['  and more'] : []
-  return [...properties, table(['  table', 'key', 'realm'], rows, width), ...more].join('\n')
+  return [shown, table(['  table', 'key', 'realm'], rows, width), ...more].join('\n')
 }
 
 function describeVerification(

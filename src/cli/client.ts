@@ -1,6 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings'
 import { SCOPES } from '../domain/value/scope'
-import { carryOut, type Cli, example, list, number, tell, withDatabase } from './command'
+import { carryOut, type Cli, items, number, tell, withDatabase } from './command'
 import { credentials, isoTime, print } from './output'
 import { table } from './table'
 
@@ -8,25 +8,23 @@ import { table } from './table'
 export function addClientCommands(program: Command, cli: Cli): void {
   const client = program.command('client').description('the API clients of a database')
 
-  withDatabase(client.command('create'))
+  withDatabase(
+    client.command('create'),
+    'satchel client create --scopes ACCESS_DB,GLOBAL_READ --name reports',
+  )
     .description('create a client and print its secret')
-    .requiredOption('--scopes <list>', `its scopes, of ${SCOPES.join(', ')}`, list)
+    .requiredOption('--scopes <list>', `its scopes, of ${SCOPES.join(', ')}`, items)
     .option('--name <name>', 'a name for the client')
     .option(
       '--email <address>',
       'its owner, who with GLOBAL_READ and GLOBAL_WRITE may log in as other users',
     )
-    .addHelpText(
-      'after',
-      example('satchel client create --scopes ACCESS_DB,GLOBAL_READ --name reports'),
-    )
     .action((options) =>
       tell(cli, 'client.create', options, (created) => credentials(cli, created)),
     )
 
-  withDatabase(client.command('list'))
+  withDatabase(client.command('list'), 'satchel client list')
     .description('list the clients, oldest first')
-    .addHelpText('after', example('satchel client list'))
     .action(async (options) => {
       const found = await carryOut(cli, 'client.list', options)
       const data = found.map(({ id: clientId, created, expires, ...rest }) => {
@@ -44,10 +42,9 @@ export function addClientCommands(program: Command, cli: Cli): void {
       await print(cli, options, { data }, table(headings, rows, cli.terminal.outputWidth))
     })
 
-  withDatabase(client.command('revoke'))
+  withDatabase(client.command('revoke'), 'satchel client revoke q2vR8XkFZ0m7yTn4bLw1sA')
     .description('revoke a client and its tokens')
     .argument('<id>', 'the id of the client')
-    .addHelpText('after', example('satchel client revoke q2vR8XkFZ0m7yTn4bLw1sA'))
     .action((id, options) =>
       tell(
         cli,
@@ -58,15 +55,15 @@ export function addClientCommands(program: Command, cli: Cli): void {
       ),
     )
 
-  withDatabase(client.command('rotate'))
+  withDatabase(
+    client.command('rotate'),
+    'satchel client rotate',
+    'satchel client rotate q2vR8XkFZ0m7yTn4bLw1sA --days 30',
+  )
     .description('replace a client with a new one that has the same scopes')
     .argument('[id]', 'the id of the client; needed when there are several')
     .addOption(
       new Option('--days <number>', 'how many days the old one stays valid').argParser(number),
-    )
-    .addHelpText(
-      'after',
-      example('satchel client rotate', 'satchel client rotate q2vR8XkFZ0m7yTn4bLw1sA --days 30'),
     )
     .action(async (id, options) => {
       const rotated = await carryOut(cli, 'client.rotate', { ...options, id })
@@ -84,18 +81,15 @@ function day(time: string): string {
 
 /** `satchel token`: an access token for tests. */
 export function addTokenCommand(program: Command, cli: Cli): void {
-  withDatabase(program.command('token'))
+  withDatabase(
+    program.command('token'),
+    'satchel token --sub alice@example.com',
+    'curl -H "Authorization: Bearer $(satchel token --sub alice@example.com)" \\\n      http://127.0.0.1:7080/main/my/todoItems',
+  )
     .description('print an access token of a user, existing or not')
     .requiredOption('--sub <user>', 'the user id, usually an e-mail address')
-    .option('--scopes <list>', `its scopes, of ${SCOPES.join(', ')}`, list, ['ACCESS_DB'])
+    .option('--scopes <list>', `its scopes, of ${SCOPES.join(', ')}`, items, ['ACCESS_DB'])
     .option('--expires-in <seconds>', 'its validity in seconds (default: 3600)', number)
-    .addHelpText(
-      'after',
-      example(
-        'satchel token --sub alice@example.com',
-        'curl -H "Authorization: Bearer $(satchel token --sub alice@example.com)" \\\n      http://127.0.0.1:7080/main/my/todoItems',
-      ),
-    )
     .action((options) =>
       tell(
         cli,

@@ -3,12 +3,13 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import type { Clock } from '../clock'
-import { type Config, readConfig } from '../config/config'
+import { type Config, readConfig, UsageError } from '../config/config'
 import { SETTINGS } from '../config/settings'
 import type { Streams } from '../control/operation'
 import type { InputOf, OperationName, OutputOf } from '../control/operations'
 import type { Session } from '../control/session'
 import { quoted, SatchelError } from '../domain/value/error'
+import { isRecord } from '../domain/value/value'
 import { findServers } from '../host/running'
 import { note, print, showProgress, type Unit } from './output'
 import type { Terminal } from './terminal'
@@ -32,21 +33,24 @@ export class Ending extends Error {
   }
 }
 
-/** The options of every command that works on a data folder. */
+/** The options of every command that works on a data folder, and examples for its help. */
 export function withFolder<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
+  ...examples: readonly string[]
 ) {
   return command
+    .addHelpText('after', example(...examples))
     .option('--data <folder>', `${SETTINGS.data.help} (default: ${SETTINGS.data.fallback})`)
     .option('--config <file>', 'read settings from this JSON file')
     .option('--json', 'print JSON for programs')
 }
 
-/** The options of every command that works on a database. */
+/** The options of every command that works on a database, and examples for its help. */
 export function withDatabase<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
+  ...examples: readonly string[]
 ) {
-  return withFolder(command).option('--db <name>', 'the database', 'main')
+  return withFolder(command, ...examples).option('--db <name>', 'the database', 'main')
 }
 
 export interface FolderOptions {
@@ -160,29 +164,56 @@ interface Running {
 }
 
 /**
- * Carries an operation out and prints its output: `describe` makes text of it, `valueOf` the value for
- * JSON.
+ * Carries an operation out and prints its output: `describe` makes text of it, for a terminal of `width`
+ * columns, `valueOf` the value for JSON.
  */
 export async function tell<Name extends OperationName>(
   cli: Cli,
   name: Name,
   options: OptionsOf<Name>,
-  describe: (output: OutputOf<Name>) => string,
+  describe: (output: OutputOf<Name>, width: number | undefined) => string,
   valueOf: (output: OutputOf<Name>) => object = (output) => output as object,
 ): Promise<void> {
   const output = await carryOut(cli, name, options)
-  await print(cli, options, valueOf(output), describe(output))
+  await print(cli, options, valueOf(output), describe(output, cli.terminal.outputWidth))
 }
 
-/** An example for the help of a command. */
+/** Examples for the help of a command. */
 export function example(...lines: readonly string[]): string {
+  if (lines.length === 0) return ''
   const title = lines.length === 1 ? 'Example' : 'Examples'
   return `\n${title}:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 }
 
 /** The items of `A,B` or `A B`; none for an empty text. */
-export function list(text: string): readonly string[] {
+export function items(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '')
+}
+
+/** Reads an object in JSON. The function throws `InvalidArgumentError` for anything else. */
+export function jsonObject(expected: string): (text: string) => object {
+  return (text) => {
+    try {
+      const value: unknown = JSON.parse(text)
+      if (isRecord(value)) return value
+    } catch {
+      // Said below.
+    }
+    throw new InvalidArgumentError(`it must be ${expected}.`)
+  }
+}
+
+/** Asks before `name` is deleted. Throws `UsageError` for any other answer than `name`, which is `called` so. */
+export async function confirm(
+  { terminal }: Cli,
+  name: string,
+  { what, called, question }: Readonly<Record<'what' | 'called' | 'question', string>>,
+): Promise<void> {
+  if (!terminal.canAsk) {
+    throw new UsageError(`Nothing was deleted: repeat with --yes to delete ${what} ${name}`)
+  }
+  const answer = await terminal.ask(`${question} to continue: `)
+  if (answer.trim() !== name) throw new UsageError(`Nothing was deleted: ${called} does not match`)
 }
 
 /** Throws `InvalidArgumentError` for anything but a whole number from `least`. */

@@ -1,6 +1,5 @@
 import type { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../config/config'
-import { carryOut, type Cli, example, tell, withDatabase, withFolder } from './command'
+import { carryOut, type Cli, confirm, example, tell, withDatabase, withFolder } from './command'
 import { credentials, isoTime, minute, print, size } from './output'
 import { table } from './table'
 
@@ -8,10 +7,9 @@ import { table } from './table'
 export function addDatabaseCommands(program: Command, cli: Cli): void {
   const db = program.command('db').description('the databases of a data folder')
 
-  withFolder(db.command('create'))
+  withFolder(db.command('create'), 'satchel db create todo')
     .description('create a database and its first client, which has all scopes')
     .argument('<name>', 'a to z, 0 to 9 and -, beginning with a letter')
-    .addHelpText('after', example('satchel db create todo'))
     .action(async (name, options) => {
       const made = { makesFolder: true }
       const created = await carryOut(cli, 'db.create', { ...options, name }, made)
@@ -19,31 +17,30 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       await print(cli, options, created, `${address}${credentials(cli, created.client)}`)
     })
 
-  withFolder(db.command('list'))
+  withFolder(db.command('list'), 'satchel db list')
     .description('list the databases')
-    .addHelpText('after', example('satchel db list'))
     .action((options) =>
       tell(
         cli,
         'db.list',
         options,
-        (databases) => {
+        (databases, width) => {
           const rows = databases.map(({ name, url }) => [name, url ?? NOT_SERVED])
-          return table(['name', 'address'], rows, cli.terminal.outputWidth)
+          return table(['name', 'address'], rows, width)
         },
         (data) => ({ data }),
       ),
     )
 
-  withFolder(db.command('address'))
+  withFolder(
+    db.command('address'),
+    'satchel db address todo',
+    'satchel db address todo https://todo.example.com',
+  )
     .description('show or set the public address of a database')
     .argument('<name>', 'its name')
     .argument('[url]', 'its own public address, if it differs from that of the server')
     .option('--reset', 'use the address of the server')
-    .addHelpText(
-      'after',
-      example('satchel db address todo', 'satchel db address todo https://todo.example.com'),
-    )
     .action((db, url, options) =>
       tell(cli, 'db.address', { ...options, db, url }, ({ address }) => {
         return address ?? 'unknown: serve with --public-url'
@@ -108,22 +105,22 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       )
     })
 
-  withFolder(db.command('delete'))
+  withFolder(db.command('delete'), 'satchel db delete todo', 'satchel db delete todo --yes')
     .description('delete a database and everything in it; this cannot be undone')
     .argument('<name>', 'its name')
     .option('--yes', 'do not ask')
-    .addHelpText('after', example('satchel db delete todo', 'satchel db delete todo --yes'))
     .action(async (db, options) => {
-      if (!options.yes) await confirm(cli, db)
+      const question = `This deletes every object, user and key of ${db}. Type its name`
+      const asked = { what: 'the database', called: 'the name', question }
+      if (!options.yes) await confirm(cli, db, asked)
       const careful = { isDestructive: true }
       const deleted = await carryOut(cli, 'db.delete', { ...options, db, hard: true }, careful)
       await print(cli, options, { name: deleted.name }, `The database ${db} is deleted`)
     })
 
-  withFolder(db.command('undelete'))
+  withFolder(db.command('undelete'), 'satchel db undelete todo')
     .description('take back a deletion by dexie-cloud delete, within 30 days')
     .argument('<name>', 'its name')
-    .addHelpText('after', example('satchel db undelete todo'))
     .action((db, options) =>
       tell(cli, 'db.undelete', { ...options, db }, ({ wasDeleted }) => {
         return `The database ${db} ${wasDeleted ? 'is not deleted any more' : 'was not deleted'}`
@@ -135,47 +132,34 @@ const NOT_SERVED = ['yellow', 'not served'] as const
 
 const OFFLOADED: Readonly<Record<string, string>> = { off: 'off', clients: 'as clients offload' }
 
-async function confirm({ terminal }: Cli, name: string): Promise<void> {
-  if (!terminal.canAsk) {
-    throw new UsageError(`Nothing was deleted: repeat with --yes to delete the database ${name}`)
-  }
-  const answer = await terminal.ask(
-    `This deletes every object, user and key of ${name}. Type its name to continue: `,
-  )
-  if (answer.trim() !== name) throw new UsageError('Nothing was deleted: the name does not match')
-}
-
 /** `satchel origin add|remove|list`: the pages that may call a database (protocol.md §11). */
 export function addOriginCommands(program: Command, cli: Cli): void {
   const origin = program.command('origin').description('the web pages that may use a database')
 
-  withDatabase(origin.command('add'))
+  withDatabase(origin.command('add'), 'satchel origin add https://app.example.com')
     .description('allow the pages of an origin to use the database')
     .argument(
       '<origin>',
       'https://app.example.com, capacitor://localhost, app://my.app, app:Name or myapp:',
     )
     .option('--force', 'allow http beyond this machine')
-    .addHelpText('after', example('satchel origin add https://app.example.com'))
     .action((origin, options) =>
       tell(cli, 'origin.add', { ...options, origin }, (added) => {
         return `Pages of ${added.origin} may use the database ${options.db}`
       }),
     )
 
-  withDatabase(origin.command('remove'))
+  withDatabase(origin.command('remove'), 'satchel origin remove https://app.example.com')
     .description('remove an origin from the list')
     .argument('<origin>', 'as satchel origin list shows it')
-    .addHelpText('after', example('satchel origin remove https://app.example.com'))
     .action((origin, options) =>
       tell(cli, 'origin.remove', { ...options, origin }, ({ removed }) => {
         return removed ? `${origin} is removed` : `${origin} was not listed`
       }),
     )
 
-  withDatabase(origin.command('list'))
+  withDatabase(origin.command('list'), 'satchel origin list')
     .description('list the origins')
-    .addHelpText('after', example('satchel origin list'))
     .action((options) =>
       tell(
         cli,

@@ -1,40 +1,24 @@
 import type { Command } from '@commander-js/extra-typings'
 import type { OutputOf } from '../control/operations'
-import { carryOut, type Cli, example, tell, withDatabase } from './command'
-import { isoTime, print } from './output'
-import { table } from './table'
+import { type Cli, tell, withDatabase } from './command'
+import { isoTime } from './output'
+import { list } from './table'
 
 /** `satchel job list|cancel`. */
 export function addJobCommands(program: Command, cli: Cli): void {
   const job = program.command('job').description('the work that a server does in the background')
 
-  withDatabase(job.command('list'))
+  withDatabase(job.command('list'), 'satchel job list')
     .description('list the jobs that are under way or have stopped')
-    .addHelpText('after', example('satchel job list'))
-    .action(async (options) => {
-      const jobs = await carryOut(cli, 'job.list', options)
-      const hasStopped = jobs.some(({ failure }) => failure !== null)
-      const rows = jobs.map((each) => [
-        each.id,
-        each.place?.file ? `${each.kind} of ${each.place.file}` : each.kind,
-        rowsOf(each),
-        ...(hasStopped ? [['red', each.failure ?? ''] as const] : []),
-      ])
-      const headings = [
-        'id',
-        { mayCut: 'kind' },
-        'done',
-        ...(hasStopped ? ['stopped because'] : []),
-      ]
-      const text = table(headings, rows, cli.terminal.outputWidth)
-      const data = jobs.map((each) => ({ ...each, created: isoTime(each.created) }))
-      await print(cli, options, { data }, jobs.length === 0 ? 'There are no jobs' : text)
-    })
+    .action((options) =>
+      tell(cli, 'job.list', options, describe, (jobs) => ({
+        data: jobs.map((each) => ({ ...each, created: isoTime(each.created) })),
+      })),
+    )
 
-  withDatabase(job.command('cancel'))
+  withDatabase(job.command('cancel'), 'satchel job cancel import-3kf9ac02m')
     .description('end an import; the objects that it has imported stay')
     .argument('<id>', 'as satchel job list shows it')
-    .addHelpText('after', example('satchel job cancel import-3kf9ac02m'))
     .action((id, options) =>
       tell(cli, 'job.cancel', { ...options, id }, (job) =>
         job.hadStopped
@@ -45,6 +29,18 @@ export function addJobCommands(program: Command, cli: Cli): void {
 }
 
 export type ListedJob = OutputOf<'job.list'>[number]
+
+function describe(jobs: readonly ListedJob[], width?: number): string {
+  const hasStopped = jobs.some(({ failure }) => failure !== null)
+  const rows = jobs.map((each) => [
+    each.id,
+    each.place?.file ? `${each.kind} of ${each.place.file}` : each.kind,
+    rowsOf(each),
+    ...(hasStopped ? [['red', each.failure ?? ''] as const] : []),
+  ])
+  const headings = ['id', { mayCut: 'kind' }, 'done', ...(hasStopped ? ['stopped because'] : [])]
+  return list(headings, rows, { none: 'There are no jobs', width })
+}
 
 /** `70 %, row 120,000 of 170,000` for an import, the share for other jobs. */
 function rowsOf(job: ListedJob): string {

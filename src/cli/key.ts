@@ -16,9 +16,8 @@ export function addKeyCommands(program: Command, cli: Cli): void {
     .command('key')
     .description('the keys that sign tokens, and the key that seals secrets')
 
-  withDatabase(key.command('rotate'))
+  withDatabase(key.command('rotate'), 'satchel key rotate')
     .description('sign new tokens with a new key; the old ones stay valid until they expire')
-    .addHelpText('after', example('satchel key rotate'))
     .action((options) =>
       tell(
         cli,

@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings'
 import { isRecord } from '../domain/value/value'
 import { LEVELS } from '../log/log'
-import { carryOut, type Cli, example, withFolder } from './command'
+import { carryOut, type Cli, withFolder } from './command'
 import { print } from './output'
 import { oneLine } from './table'
 
@@ -9,12 +9,11 @@ import { oneLine } from './table'
 export function addLogCommands(program: Command, cli: Cli): void {
   const log = program.command('log').description('the log of a server that runs')
 
-  withFolder(log.command('follow'))
+  withFolder(log.command('follow'), 'satchel log follow', 'satchel log follow --level warning')
     .description('print the lines of the log from now on, until Ctrl-C')
     .addOption(
       new Option('--level <level>', 'lines of this level, and more serious ones').choices(LEVELS),
     )
-    .addHelpText('after', example('satchel log follow', 'satchel log follow --level warning'))
     .action(async ({ level, ...options }) => {
       const interrupt = new AbortController()
       using _ = cli.terminal.onInterrupt(() => interrupt.abort())

@@ -12,12 +12,15 @@ import { table } from './table'
 export function addMailCommands(program: Command, cli: Cli): void {
   const mail = program.command('mail').description('how the mails of a database are sent')
 
-  withDatabase(mail.command('show'))
+  withDatabase(mail.command('show'), 'satchel mail show')
     .description('show the mail server and the sender')
-    .addHelpText('after', example('satchel mail show'))
     .action((options) => tell(cli, 'mail.show', options, describe, valueOf))
 
-  withDatabase(mail.command('set'))
+  withDatabase(
+    mail.command('set'),
+    'satchel mail set smtp://relay.example.com --from "My App <app@example.com>"',
+    'echo smtps://app%40example.com:PASSWORD@smtp.example.com | satchel mail set --address-file -',
+  )
     .description('set the mail server or the sender of this database')
     .argument('[address]', 'smtp://host:port, smtps://… or the https address of a web hook')
     .option(
@@ -25,13 +28,6 @@ export function addMailCommands(program: Command, cli: Cli): void {
       'a file with the address and its password; - for standard input',
     )
     .option('--from <sender>', 'the sender, such as "My App <app@example.com>"')
-    .addHelpText(
-      'after',
-      example(
-        'satchel mail set smtp://relay.example.com --from "My App <app@example.com>"',
-        'echo smtps://app%40example.com:PASSWORD@smtp.example.com | satchel mail set --address-file -',
-      ),
-    )
     .action(async (given, options) => {
       const { addressFile, from: sender, ...rest } = options
       const upload = readAddress(cli, given, addressFile)
@@ -47,25 +43,21 @@ export function addMailCommands(program: Command, cli: Cli): void {
       await print(cli, options, valueOf(route), [describe(route), ...lines].join('\n'))
     })
 
-  withDatabase(mail.command('reset'))
+  withDatabase(mail.command('reset'), 'satchel mail reset')
     .description('use the mail settings of the server')
-    .addHelpText('after', example('satchel mail reset'))
     .action((options) => tell(cli, 'mail.reset', options, describe, valueOf))
 
-  withDatabase(mail.command('test'))
+  withDatabase(
+    mail.command('test'),
+    'satchel mail test --to me@example.com',
+    'satchel mail test --to me@example.com --kind invite',
+  )
     .description('send a mail now and report the result')
     .requiredOption('--to <address>', 'the recipient')
     .addOption(
       new Option('--kind <kind>', 'the template to use')
         .choices(['otp', 'invite'] as const)
         .default('otp' as const),
-    )
-    .addHelpText(
-      'after',
-      example(
-        'satchel mail test --to me@example.com',
-        'satchel mail test --to me@example.com --kind invite',
-      ),
     )
     .action((options) =>
       tell(cli, 'mail.test', options, ({ from, to }) => {
@@ -119,20 +111,20 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
     .command('template')
     .description('the mail templates of a database, in Handlebars')
 
-  withDatabase(template.command('list'))
+  withDatabase(template.command('list'), 'satchel template list')
     .description('list the templates')
-    .addHelpText('after', example('satchel template list'))
-    .action(async (options) => {
-      const templates = await carryOut(cli, 'template.list', options)
-      const rows = templates.map(({ id, isOwn }) => [id, isOwn ? 'this database' : 'built in'])
-      const data = templates.map(({ id: name, ...rest }) => ({ name, ...rest }))
-      await print(cli, options, { data }, table(['name', 'source'], rows, cli.terminal.outputWidth))
-    })
+    .action((options) =>
+      tell(cli, 'template.list', options, tableOf, (templates) => ({
+        data: templates.map(({ id: name, ...rest }) => ({ name, ...rest })),
+      })),
+    )
 
-  withDatabase(template.command('show'))
+  withDatabase(
+    template.command('show'),
+    'satchel template show otp-body-txt > otp-body-txt.handlebars',
+  )
     .description('print a template')
     .argument('<name>', 'as satchel template list shows it')
-    .addHelpText('after', example('satchel template show otp-body-txt > otp-body-txt.handlebars'))
     .action(async (name, options) => {
       const { content, isOwn } = await carryOut(cli, 'template.show', { ...options, name })
       if (options.json) await print(cli, options, { name, content, isOwn }, '')
@@ -151,10 +143,9 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
       await print(cli, options, set, `${name} is replaced: satchel mail test sends a sample`)
     })
 
-  withDatabase(template.command('reset'))
+  withDatabase(template.command('reset'), 'satchel template reset otp-body-txt')
     .description('restore the built-in template')
     .argument('<name>', 'as satchel template list shows it')
-    .addHelpText('after', example('satchel template reset otp-body-txt'))
     .action((name, options) =>
       tell(cli, 'template.reset', { ...options, name }, ({ wasOwn }) =>
         wasOwn
@@ -162,6 +153,11 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
           : `${name} was the built-in template already`,
       ),
     )
+}
+
+function tableOf(templates: OutputOf<'template.list'>, width?: number): string {
+  const rows = templates.map(({ id, isOwn }) => [id, isOwn ? 'this database' : 'built in'])
+  return table(['name', 'source'], rows, width)
 }
 
 const VARIABLES = `

@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings'
 import type { OutputOf } from '../control/operations'
-import { carryOut, type Cli, example, tell, whole, withDatabase } from './command'
-import { counted, isoTime, print } from './output'
-import { oneLine, table } from './table'
+import { type Cli, tell, whole, withDatabase } from './command'
+import { counted, isoTime } from './output'
+import { list, oneLine, properties } from './table'
 
 const SHOWN_OBJECTS = 200
 
@@ -10,7 +10,11 @@ const SHOWN_OBJECTS = 200
 export function addObjectCommands(program: Command, cli: Cli): void {
   const object = program.command('object').description('the objects of a database')
 
-  withDatabase(object.command('list'))
+  withDatabase(
+    object.command('list'),
+    'satchel object list todoItems --newest',
+    "satchel object list todoItems --filter 'done=false&title=milk'",
+  )
     .description('list the objects of a table')
     .argument('<table>', 'the name of a table')
     .option('--filter <query>', 'only objects with these values, as in the address of a list')
@@ -24,43 +28,22 @@ export function addObjectCommands(program: Command, cli: Cli): void {
       50,
     )
     .option('--after <cursor>', 'continue after the previous list')
-    .addHelpText(
-      'after',
-      example(
-        'satchel object list todoItems --newest',
-        "satchel object list todoItems --filter 'done=false&title=milk'",
-      ),
-    )
-    .action(async (name, { newest, after, limit, ...options }) => {
-      const page = { table: name, newestFirst: newest === true, cursor: after, limit }
-      const { objects, cursor } = await carryOut(cli, 'object.list', { ...options, ...page })
-      const rows = objects.map(({ key, realmId, owner, updated, value }) => [
-        key,
-        realmId,
-        owner ?? '',
-        isoTime(updated),
-        JSON.stringify(value),
-      ])
-      const headings = ['key', 'realm', 'owner', 'updated', { mayCut: 'value' }]
-      const more = cursor === null ? '' : `\nThere are more: add --after '${cursor}'`
-      const text = `${table(headings, rows, cli.terminal.outputWidth)}${more}`
-      const data = objects.map((each) => ({ ...each, updated: isoTime(each.updated) }))
-      await print(
-        cli,
-        options,
-        { data, cursor },
-        objects.length === 0 ? 'There are no objects' : text,
-      )
+    .action((name, { newest, after, ...options }) => {
+      const page = { table: name, newestFirst: newest === true, cursor: after }
+      return tell(cli, 'object.list', { ...options, ...page }, tableOf, ({ objects, cursor }) => ({
+        data: objects.map((each) => ({ ...each, updated: isoTime(each.updated) })),
+        cursor,
+      }))
     })
 
-  withDatabase(object.command('show'))
+  withDatabase(
+    object.command('show'),
+    'satchel object show todoItems milk',
+    `satchel object show pairs '["a",1]'`,
+  )
     .description('show an object with its realm, its owner and its revision')
     .argument('<table>', 'the name of a table')
     .argument('<key>', 'the key, a compound one as JSON')
-    .addHelpText(
-      'after',
-      example('satchel object show todoItems milk', `satchel object show pairs '["a",1]'`),
-    )
     .action((name, key, options) =>
       tell(cli, 'object.show', { ...options, table: name, key }, describe, (shown) => ({
         ...shown,
@@ -68,30 +51,23 @@ export function addObjectCommands(program: Command, cli: Cli): void {
       })),
     )
 
-  withDatabase(object.command('seers'))
+  withDatabase(object.command('seers'), 'satchel object seers todoItems milk')
     .description('list the users who see an object, with the row that is the reason')
     .argument('<table>', 'the name of a table')
     .argument('<key>', 'the key, a compound one as JSON')
     .option('--after <cursor>', 'continue after the previous list')
-    .addHelpText('after', example('satchel object seers todoItems milk'))
-    .action(async (name, key, { after, ...options }) => {
+    .action((name, key, { after, ...options }) => {
       const input = { ...options, table: name, key, cursor: after }
-      const seen = await carryOut(cli, 'object.seers', input)
-      const { seers, ...rest } = seen
-      await print(
-        cli,
-        options,
-        { data: seers, ...rest },
-        tableOfSeers(seen, cli.terminal.outputWidth),
-      )
+      return tell(cli, 'object.seers', input, tableOfSeers, ({ seers: data, ...rest }) => {
+        return { data, ...rest }
+      })
     })
 
-  withDatabase(object.command('delete'))
+  withDatabase(object.command('delete'), 'satchel object delete todoItems milk')
     .description('delete an object')
     .argument('<table>', 'the name of a table')
     .argument('<key>', 'the key, a compound one as JSON')
     .option('--if-revision <number>', 'only if it has this revision still', whole(1))
-    .addHelpText('after', example('satchel object delete todoItems milk'))
     .action((name, key, options) =>
       tell(
         cli,
@@ -102,23 +78,29 @@ export function addObjectCommands(program: Command, cli: Cli): void {
     )
 }
 
+function tableOf({ objects, cursor }: OutputOf<'object.list'>, width?: number): string {
+  const rows = objects.map(({ key, realmId, owner, updated, value }) => {
+    return [key, realmId, owner ?? '', isoTime(updated), JSON.stringify(value)]
+  })
+  const headings = ['key', 'realm', 'owner', 'updated', { mayCut: 'value' }]
+  return list(headings, rows, { none: 'There are no objects', cursor, width })
+}
+
 /** A property on each line, then the value. */
 function describe(shown: OutputOf<'object.show'>): string {
-  const lines = [
+  const lines = properties([
     ['Key', shown.key],
     ['Realm', shown.realmId],
     ['Owner', shown.owner ?? 'none'],
     ['Revision', `${shown.revision}`],
     ['Updated', isoTime(shown.updated)],
-  ] as const
-  const properties = lines.map(([name, value]) => `${name.padEnd(16)}${oneLine(value)}`)
+  ])
   const value = JSON.stringify(shown.value, null, 2).split('\n').map(oneLine)
-  return [...properties, '', ...value].join('\n')
+  return [lines, '', ...value].join('\n')
 }
 
 function tableOfSeers({ isPublic, seers, cursor }: OutputOf<'object.seers'>, width?: number) {
   if (isPublic) return 'Everybody sees it: it is in the public realm'
-  if (seers.length === 0) return 'No user sees it'
   const rows = seers.map(({ userId, by, row, roles, mayUpdate, mayDelete }) => [
     userId,
     by,
@@ -126,6 +108,7 @@ function tableOfSeers({ isPublic, seers, cursor }: OutputOf<'object.seers'>, wid
     roles.join(', '),
     [mayUpdate ? 'update' : '', mayDelete ? 'delete' : ''].filter(Boolean).join(', '),
   ])
-  const more = cursor === null ? '' : `\nThere are more: add --after '${oneLine(cursor)}'`
-  return `${table(['user', 'by', 'row', 'roles', 'may'], rows, width)}${more}\n${counted(seers.length, 'membership')}`
+  const headings = ['user', 'by', 'row', 'roles', 'may']
+  const seen = list(headings, rows, { none: 'No user sees it', cursor, width })
+  return seers.length === 0 ? seen : `${seen}\n${counted(seers.length, 'membership')}`
 }

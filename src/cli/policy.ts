@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-
 import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import { NEW_USERS, type Policy } from '../domain/user/policy'
-import { carryOut, type Cli, example, number, tell, withDatabase } from './command'
+import { carryOut, type Cli, number, tell, withDatabase } from './command'
 import { isoTime, print, shownOnce } from './output'
 
 /**
@@ -12,12 +12,17 @@ import { isoTime, print, shownOnce } from './output'
 export function addPolicyCommands(program: Command, cli: Cli): void {
   const policy = program.command('policy').description('the sign-up policy of a database')
 
-  withDatabase(policy.command('show'))
+  withDatabase(policy.command('show'), 'satchel policy show')
     .description('show the policy for people who log in for the first time')
-    .addHelpText('after', example('satchel policy show'))
     .action((options) => tell(cli, 'policy.show', options, describe))
 
-  withDatabase(policy.command('set'))
+  withDatabase(
+    policy.command('set'),
+    'satchel policy set --new-users eval --eval-days 14',
+    'satchel policy set --new-users reject',
+    'satchel policy set --seats 25',
+    'satchel policy set --new-users webhook --hook-url https://app.example.com/new-user',
+  )
     .description('change the policy; omitted options stay unchanged')
     .addOption(
       new Option(
@@ -32,15 +37,6 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
       seats,
     )
     .option('--hook-url <url>', 'the address of the web hook, or none')
-    .addHelpText(
-      'after',
-      example(
-        'satchel policy set --new-users eval --eval-days 14',
-        'satchel policy set --new-users reject',
-        'satchel policy set --seats 25',
-        'satchel policy set --new-users webhook --hook-url https://app.example.com/new-user',
-      ),
-    )
     .action(async (options) => {
       const { newUsers, evalDays, seats, hookUrl } = options
       if ([newUsers, evalDays, seats, hookUrl].every((field) => field === undefined)) {
@@ -52,10 +48,9 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
       await print(cli, options, changed, [describe(changed), ...secret].join('\n'))
     })
 
-  withDatabase(policy.command('test'))
+  withDatabase(policy.command('test'), 'satchel policy test someone@example.com')
     .description('call the web hook without creating a user')
     .argument('<email>', 'the e-mail address to send to the web hook')
-    .addHelpText('after', example('satchel policy test someone@example.com'))
     .action((email, options) =>
       tell(
         cli,
@@ -66,14 +61,13 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
       ),
     )
 
-  withDatabase(policy.command('rotate-secret'))
+  withDatabase(policy.command('rotate-secret'), 'satchel policy rotate-secret')
     .description('replace the secret that signs requests to the web hook')
     .option(
       '--days <number>',
       'the days during which the old one signs as well (default: 7)',
       number,
     )
-    .addHelpText('after', example('satchel policy rotate-secret'))
     .action(async (options) => {
       const rotated = await carryOut(cli, 'policy.rotate-secret', options)
       const value = { ...rotated, oldSecretUntil: isoTime(rotated.oldSecretUntil) }

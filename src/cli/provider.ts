@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings'
 import { SatchelError } from '../domain/value/error'
 import type { OutputOf } from '../control/operations'
-import { carryOut, type Cli, example, list, tell, withDatabase } from './command'
+import { carryOut, type Cli, items, tell, withDatabase } from './command'
 import { openInput } from './files'
 import { isoTime, print } from './output'
 import { table } from './table'
@@ -15,37 +15,26 @@ export function addProviderCommands(program: Command, cli: Cli): void {
 
   addAddCommand(provider, cli)
 
-  withDatabase(provider.command('list'))
+  withDatabase(provider.command('list'), 'satchel provider list')
     .description('list the providers')
-    .addHelpText('after', example('satchel provider list'))
-    .action(async (options) => {
-      const providers = await carryOut(cli, 'provider.list', options)
-      const rows = providers.map(({ name, type, displayName, clientId, callbackUrl }) => [
-        name,
-        type,
-        displayName,
-        clientId,
-        callbackUrl ?? '',
-      ])
-      const headings = ['name', 'type', { mayCut: 'shown as' }, 'client id', 'callback address']
-      const data = providers.map((each) => ({ ...each, created: isoTime(each.created) }))
-      await print(cli, options, { data }, table(headings, rows, cli.terminal.outputWidth))
-    })
+    .action((options) =>
+      tell(cli, 'provider.list', options, tableOf, (providers) => ({
+        data: providers.map((each) => ({ ...each, created: isoTime(each.created) })),
+      })),
+    )
 
-  withDatabase(provider.command('remove'))
+  withDatabase(provider.command('remove'), 'satchel provider remove google')
     .description('remove a provider, so that users cannot log in with it')
     .argument('<name>', 'as satchel provider list shows it')
-    .addHelpText('after', example('satchel provider remove google'))
     .action((name, options) =>
       tell(cli, 'provider.remove', { ...options, name }, () => {
         return `Logins with ${name} are no longer possible`
       }),
     )
 
-  withDatabase(provider.command('test'))
+  withDatabase(provider.command('test'), 'satchel provider test google')
     .description('test whether a provider accepts the client id and secret')
     .argument('<name>', 'as satchel provider list shows it')
-    .addHelpText('after', example('satchel provider test google'))
     .action(async (name, options) => {
       const check = await carryOut(cli, 'provider.test', { ...options, name })
       await print(cli, options, check, reportOf(name, check))
@@ -58,7 +47,11 @@ export function addProviderCommands(program: Command, cli: Cli): void {
 }
 
 function addAddCommand(provider: Command, cli: Cli): void {
-  withDatabase(provider.command('add'))
+  withDatabase(
+    provider.command('add'),
+    'satchel provider add google --client-id 1234.apps.googleusercontent.com',
+    'satchel provider add custom-oauth2 --name acme --issuer https://login.acme.example --client-id todo',
+  )
     .description('add a login provider, or change it')
     .argument('<type>', PROVIDER_TYPES.join(', '))
     .requiredOption('--client-id <id>', 'the client id of this database at the provider')
@@ -70,7 +63,7 @@ function addAddCommand(provider: Command, cli: Cli): void {
     .option('--name <name>', 'its name in addresses (default: its type)')
     .option('--display-name <text>', 'the text of its button')
     .option('--icon <url>', 'a picture for its button')
-    .option('--scopes <list>', 'the scopes to request', list)
+    .option('--scopes <list>', 'the scopes to request', items)
     .option('--tenant <tenant>', 'Microsoft: a tenant, or common, organizations or consumers')
     .option('--team-id <id>', 'Apple: the team')
     .option('--key-id <id>', 'Apple: the id of the private key')
@@ -79,13 +72,6 @@ function addAddCommand(provider: Command, cli: Cli): void {
     .option('--token-url <url>', 'without a discovery document: its token endpoint')
     .option('--user-info-url <url>', 'without a discovery document: its user info endpoint')
     .option('--trust-email', 'accept its e-mail addresses although it does not report verification')
-    .addHelpText(
-      'after',
-      example(
-        'satchel provider add google --client-id 1234.apps.googleusercontent.com',
-        'satchel provider add custom-oauth2 --name acme --issuer https://login.acme.example --client-id todo',
-      ),
-    )
     .action(async (type, options) => {
       const {
         icon: iconUrl,
@@ -100,6 +86,14 @@ function addAddCommand(provider: Command, cli: Cli): void {
       const value = { ...added, created: isoTime(added.created) }
       await print(cli, options, value, nextSteps(options.db, added))
     })
+}
+
+function tableOf(providers: OutputOf<'provider.list'>, width?: number): string {
+  const headings = ['name', 'type', { mayCut: 'shown as' }, 'client id', 'callback address']
+  const rows = providers.map(({ name, type, displayName, clientId, callbackUrl }) => {
+    return [name, type, displayName, clientId, callbackUrl ?? '']
+  })
+  return table(headings, rows, width)
 }
 
 /** Never from the command line itself, which everyone on the machine can read. */

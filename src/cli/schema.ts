@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings'
 import type { OutputOf } from '../control/operations'
-import { carryOut, type Cli, example, withDatabase } from './command'
+import { carryOut, type Cli, withDatabase } from './command'
 import { openInput } from './files'
 import { counted, print } from './output'
 
@@ -8,11 +8,10 @@ import { counted, print } from './output'
 export function addSchemaCommands(program: Command, cli: Cli): void {
   const schema = program.command('schema').description('the tables of a database')
 
-  withDatabase(schema.command('push'))
+  withDatabase(schema.command('push'), 'satchel schema push schema.json')
     .description('declare the tables of a JSON file: {"todoItems": "@id, title", "old": null}')
     .argument('<file>', 'the file, - for standard input; tables it does not name stay unchanged')
     .option('--wait', 'wait until new indexes of existing objects are complete')
-    .addHelpText('after', example('satchel schema push schema.json'))
     .action(async (file, options) => {
       const streams = { upload: openInput(cli, file).bytes }
       const running = { streams, progressIn: 'objects' } as const
@@ -21,9 +20,8 @@ export function addSchemaCommands(program: Command, cli: Cli): void {
       remark(cli, options, pushed)
     })
 
-  withDatabase(schema.command('show'))
+  withDatabase(schema.command('show'), 'satchel schema show > schema.json')
     .description('print the tables as a file that can be pushed; hidden ones are null')
-    .addHelpText('after', example('satchel schema show > schema.json'))
     .action(async (options) => {
       const shown = await carryOut(cli, 'schema.show', options)
       await print(cli, options, shown, JSON.stringify(shown.schema, undefined, 2))

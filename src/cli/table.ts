@@ -44,6 +44,32 @@ export function table(
   return columns.length > 2 ? records(columns, terminalWidth) : grid(columns.map(unshrunk), NARROW)
 }
 
+/** A `table`, or `none` without rows; where there are more rows, with how to go on after `cursor`. */
+export function list(
+  headings: readonly Heading[],
+  rows: readonly (readonly Cell[])[],
+  { none, cursor = null, width }: ListOptions,
+): string {
+  if (rows.length === 0) return none
+  const after = cursor !== null && (/^[\w.:@=+/-]+$/.test(cursor) ? cursor : `'${oneLine(cursor)}'`)
+  const more = cursor === null ? '' : `\nThere are more: add --after ${after}`
+  return `${table(headings, rows, width)}${more}`
+}
+
+interface ListOptions {
+  readonly none: string
+  readonly cursor?: string | null | undefined
+  readonly width: number | undefined
+}
+
+/** A property on each line; empty ones are left out. */
+export function properties(rows: readonly (readonly [name: string, value: string])[]): string {
+  return rows
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name.padEnd(16)}${oneLine(value)}`)
+    .join('\n')
+}
+
 /** Text of other people as one line, with control characters and noncharacters escaped. */
 export function oneLine(text: string): string {
   return escapeUnits(text, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufdd0-\ufdef]/gu)

@@ -106,16 +106,15 @@ export function addTestCommands(program: Command, cli: Cli): void {
       )
     })
 
-  withDatabase(test.command('idp'))
+  withDatabase(
+    test.command('idp'),
+    "satchel test idp 'Alice <alice@example.com>' eve@example.com=denied --data FOLDER",
+  )
     .description('add the login provider for tests to the database')
     .argument(
       '[people...]',
       `its people instead of those it has: addresses, with a name or a failure (${IDP_FAILURES.join(', ')})`,
       addPerson,
-    )
-    .addHelpText(
-      'after',
-      example("satchel test idp 'Alice <alice@example.com>' eve@example.com=denied --data FOLDER"),
     )
     .action((people, options) =>
       tell(cli, 'test.idp', { ...options, people }, ({ provider, issuer }) => {
@@ -188,9 +187,7 @@ export function addExplainCommand(program: Command, cli: Cli): void {
       'after',
       example('satchel explain --as bob@example.com --do delete --table todoItems --key milk'),
     )
-    .action((options) =>
-      tell(cli, 'explain', options, (found) => describe(found, cli.terminal.outputWidth)),
-    )
+    .action((options) => tell(cli, 'explain', options, describe))
 }
 
 function describe(

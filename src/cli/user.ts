@@ -13,22 +13,27 @@ import { DAY, timeOfText } from '../domain/value/time'
 import {
   carryOut,
   type Cli,
-  example,
+  confirm,
   type FolderOptions,
   inSession,
+  jsonObject,
   tell,
   whole,
   withDatabase,
 } from './command'
 import { minute, print } from './output'
-import { oneLine, table } from './table'
-import { isRecord } from '../domain/value/value'
+import { list, properties } from './table'
 
 /** `satchel user list|show|add|set|deactivate|reactivate|delete` (spec.md §2.3, §3, §4.2, §4.3). */
 export function addUserCommands(program: Command, cli: Cli): void {
   const user = program.command('user').description('the users of a database')
 
-  withDatabase(user.command('list'))
+  withDatabase(
+    user.command('list'),
+    'satchel user list --search smith',
+    'satchel user list --sort lastLogin --desc',
+    'satchel user list --all --json > users.json',
+  )
     .description('list users')
     .option('--search <text>', 'only users whose id, e-mail or name contains this text')
     .addOption(new Option('--type <type>', 'only users of this type').choices(USER_TYPES))
@@ -39,14 +44,6 @@ export function addUserCommands(program: Command, cli: Cli): void {
     .option('--limit <number>', 'the maximum number of users', whole(1), 100)
     .addOption(new Option('--all', 'all users').conflicts('limit'))
     .option('--after <key>', 'continue after the previous list')
-    .addHelpText(
-      'after',
-      example(
-        'satchel user list --search smith',
-        'satchel user list --sort lastLogin --desc',
-        'satchel user list --all --json > users.json',
-      ),
-    )
     .action(async (options) => {
       const { db: database, active, inactive } = options
       const query = new URLSearchParams()
@@ -60,50 +57,41 @@ export function addUserCommands(program: Command, cli: Cli): void {
       }
       for (const [name, text] of Object.entries(texts)) if (text) query.set(name, text)
       const most = options.all ? Infinity : options.limit
-      const list = await inSession(cli, options, (session) =>
+      const found = await inSession(cli, options, (session) =>
         readUsers(session, database, query, most),
       )
-      const more = list.hasMore ? `\nThere are more: add --after ${list.pagingKey}` : ''
-      await print(
-        cli,
-        options,
-        list,
-        `${tableOfUsers(list.data, cli.clock.now(), cli.terminal.outputWidth)}${more}`,
-      )
+      await print(cli, options, found, tableOfUsers(cli, found))
     })
 
-  withDatabase(user.command('show'))
+  withDatabase(user.command('show'), 'satchel user show alice@example.com')
     .description('show one user')
     .argument('<id>', 'the user id, usually an e-mail address')
-    .addHelpText('after', example('satchel user show alice@example.com'))
     .action((id, options) => tell(cli, 'user.show', { ...options, user: id }, describeUser))
 
-  withFields(withDatabase(user.command('add')))
+  withFields(
+    withDatabase(
+      user.command('add'),
+      'satchel user add alice@example.com --name Alice',
+      'satchel user add bob@example.com --eval-days 14',
+    ),
+  )
     .description('create a user')
     .argument('<id>', 'the user id, usually an e-mail address')
-    .addHelpText(
-      'after',
-      example(
-        'satchel user add alice@example.com --name Alice',
-        'satchel user add bob@example.com --eval-days 14',
-      ),
-    )
     .action((id, options) => {
       // Only evaluation users have days of evaluation.
       const type = options.evalDays === undefined ? 'prod' : 'eval'
       return write(cli, options, id, { type }, true)
     })
 
-  withFields(withDatabase(user.command('set')))
+  withFields(
+    withDatabase(
+      user.command('set'),
+      'satchel user set alice@example.com --type prod',
+      'satchel user set alice@example.com --valid-until 2031-01-01',
+    ),
+  )
     .description('change a user; omitted options stay unchanged')
     .argument('<id>', 'the user id')
-    .addHelpText(
-      'after',
-      example(
-        'satchel user set alice@example.com --type prod',
-        'satchel user set alice@example.com --valid-until 2031-01-01',
-      ),
-    )
     .action(async (id, options) => {
       const { type, name, email, validUntil, evalDays, properties } = options
       if ([type, name, email, validUntil, evalDays, properties].every((one) => one === undefined)) {
@@ -112,25 +100,24 @@ export function addUserCommands(program: Command, cli: Cli): void {
       await write(cli, options, id, {})
     })
 
-  withDatabase(user.command('deactivate'))
+  withDatabase(user.command('deactivate'), 'satchel user deactivate alice@example.com')
     .description('deactivate a user; nothing is deleted')
     .argument('<id>', 'the user id')
-    .addHelpText('after', example('satchel user deactivate alice@example.com'))
     .action((id, options) => write(cli, options, id, { deactivated: true }))
 
-  withDatabase(user.command('reactivate'))
+  withDatabase(user.command('reactivate'), 'satchel user reactivate alice@example.com')
     .description('reactivate a user')
     .argument('<id>', 'the user id')
-    .addHelpText('after', example('satchel user reactivate alice@example.com'))
     .action((id, options) => write(cli, options, id, { deactivated: false }))
 
-  withDatabase(user.command('delete'))
+  withDatabase(user.command('delete'), 'satchel user delete alice@example.com --yes')
     .description('delete a user and everything that only they could see; this cannot be undone')
     .argument('<id>', 'the user id')
     .option('--yes', 'do not ask')
-    .addHelpText('after', example('satchel user delete alice@example.com --yes'))
     .action(async (id, options) => {
-      if (!options.yes) await confirm(cli, id)
+      const question = `This deletes the user and everything that only they could see. Type ${id}`
+      const asked = { what: 'the user', called: 'the user id', question }
+      if (!options.yes) await confirm(cli, id, asked)
       const careful = { isDestructive: true }
       const deleted = await carryOut(cli, 'user.delete', { ...options, user: id }, careful)
       await print(
@@ -177,7 +164,11 @@ function withFields<Args extends unknown[], Options extends OptionValues>(
       end,
     )
     .option('--eval-days <number>', 'the remaining days of evaluation', whole(0))
-    .option('--properties <json>', 'other properties to store: a JSON object', object)
+    .option(
+      '--properties <json>',
+      'other properties to store: a JSON object',
+      jsonObject('a JSON object'),
+    )
 }
 
 interface WriteOptions extends FolderOptions {
@@ -211,16 +202,6 @@ function write(
   return tell(cli, 'user.write', input, describeUser)
 }
 
-async function confirm({ terminal }: Cli, id: string): Promise<void> {
-  if (!terminal.canAsk) {
-    throw new UsageError(`Nothing was deleted: repeat with --yes to delete the user ${id}`)
-  }
-  const answer = await terminal.ask(
-    `This deletes the user and everything that only they could see. Type ${id} to continue: `,
-  )
-  if (answer.trim() !== id) throw new UsageError('Nothing was deleted: the user id does not match')
-}
-
 /** Throws `InvalidArgumentError` for anything but a time or never. */
 function end(text: string): string {
   if (text === 'never' || timeOfText(text) !== undefined) return text
@@ -229,21 +210,9 @@ function end(text: string): string {
   )
 }
 
-/** Throws `InvalidArgumentError` for anything but a JSON object. */
-function object(text: string): object {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (isRecord(value)) return value
-  } catch {
-    // Rejected below.
-  }
-  throw new InvalidArgumentError('it must be a JSON object.')
-}
-
-/** Users as rows; `now`, ms, decides whose licence has expired. */
-function tableOfUsers(users: readonly UserJson[], now: number, width?: number): string {
-  if (users.length === 0) return 'No users were found'
-  const rows = users.map((user) => [
+function tableOfUsers({ clock, terminal }: Cli, { data, pagingKey }: UserListJson): string {
+  const now = clock.now()
+  const rows = data.map((user) => [
     user.userId,
     user.type,
     colored(stateOf(user, now)),
@@ -252,13 +221,14 @@ function tableOfUsers(users: readonly UserJson[], now: number, width?: number): 
     nameOf(user),
   ])
   const headings = ['id', 'type', 'state', 'ends', 'last login', { mayCut: 'name' }]
-  return table(headings, rows, width)
+  const width = terminal.outputWidth
+  return list(headings, rows, { none: 'No users were found', cursor: pagingKey, width })
 }
 
 /** One user, a property on each line. */
 function describeUser(user: UserJson): string {
   const { displayName: _, email, ...rest } = user.data ?? {}
-  const lines: [string, string][] = [
+  return properties([
     ['User id', user.userId],
     ['Type', user.type],
     ['Name', nameOf(user)],
@@ -269,11 +239,7 @@ function describeUser(user: UserJson): string {
     ['Last login', user.lastLogin ?? 'never'],
     ['Created', user.created],
     ['Properties', Object.keys(rest).length === 0 ? '' : JSON.stringify(rest)],
-  ]
-  return lines
-    .filter(([, value]) => value !== '')
-    .map(([name, value]) => `${name.padEnd(16)}${oneLine(value)}`)
-    .join('\n')
+  ])
 }
 
 /** A user of another type keeps days that do not count. */
