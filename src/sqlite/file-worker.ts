@@ -44,7 +44,8 @@ function perform(task: FileTask): FileOutcome {
 
 function take(folder: string): FileOutcome {
   try {
-    lock = lockFolder(folder)
+    const readOnly = `${folder} cannot be written: make it writable for this user, or name another folder`
+    lock = lockFolder(folder, readOnly)
     return { isTaken: lock === undefined }
   } catch (error) {
     const { code, message } = error instanceof SatchelError ? error : openFailure(error, folder)

@@ -10,9 +10,12 @@ import { keepPrivate, openDatabaseFile } from './private-file'
  * has it. SQLite's file lock is freed by the kernel however the holder ends, and means the same in
  * every container that shares the folder, which a file with a process id does not (design.md §2).
  *
- * Throws `READ_ONLY` when the folder cannot be written.
+ * Throws `READ_ONLY` with this sentence when the folder cannot be written.
  */
-export function lockFolder(folder: string): Disposable | undefined {
+export function lockFolder(
+  folder: string,
+  readOnly = `The data folder ${folder} cannot be written: make it writable for this user or choose another with --data`,
+): Disposable | undefined {
   let db: Database | undefined
   const file = join(folder, 'lock.sqlite')
   try {
@@ -33,7 +36,7 @@ export function lockFolder(folder: string): Disposable | undefined {
   } catch (error) {
     db?.close()
     if (isHeld(error)) return undefined
-    throw cannotLock(folder, error)
+    throw cannotLock(readOnly, error)
   }
   const held = db
   return { [Symbol.dispose]: () => held.close() }
@@ -62,8 +65,7 @@ function isHeld(error: unknown): boolean {
   return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
 }
 
-function cannotLock(folder: string, error: unknown): unknown {
-  const message = `The data folder ${folder} cannot be written: make it writable for this user or choose another with --data`
+function cannotLock(message: string, error: unknown): unknown {
   const isRefused =
     error instanceof SQLiteError && /^SQLITE_(READONLY|CANTOPEN|PERM)/.test(error.code ?? '')
   if (isRefused) return new SatchelError('READ_ONLY', message, { cause: error })

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { openFolderTarget } from '../../src/backups/folder'
 import { prune } from '../../src/backups/prune'
 import { holdTarget } from '../../src/host/backup-target'
-import { codeOf } from '../auth/setup'
+import { lockFolderSoon } from '../../src/sqlite/file-task'
+import { codeOf, refusalOf } from '../auth/setup'
 import { canFreeze, type FreezableDisk, mountFreezableDisk } from '../lab/frozen-disk'
 import { temporaryFolder } from '../setup'
 
@@ -29,6 +30,10 @@ test('one process at a time writes to a folder with backups', async () => {
   await using _ = await holdTarget(target)
   const nowhere = openFolderTarget('/proc/none')
   expect(await codeOf(() => holdTarget(nowhere))).toBe('STORAGE_FAILED')
+  const refused = await refusalOf(() => lockFolderSoon('/nowhere/at/all'))
+  expect(refused.message).toBe(
+    '/nowhere/at/all cannot be written: make it writable for this user, or name another folder',
+  )
 })
 
 describe.skipIf(!canFreeze())('a disk for backups that hangs', () => {
