@@ -66,12 +66,16 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
     }
   }
 
+  async function giveWay(): Promise<void> {
+    const pause = pace.pause()
+    if (pause > 0) await Bun.sleep(pause)
+  }
+
   async function* bytes(): AsyncGenerator<Uint8Array> {
     const atOnce = Math.max(1, Math.floor(PIECE_BYTES / pageSize))
     const buffer = Buffer.alloc(atOnce * pageSize)
     for (let first = 1; first <= pages; first += atOnce) {
-      const pause = pace.pause()
-      if (pause > 0) await Bun.sleep(pause)
+      await giveWay()
       if (isEnded) throw ended()
       if (fstatSync(log).size > longestLog) throw tooMuchWritten(longestLog)
       const piece = buffer.subarray(0, Math.min(atOnce, pages - first + 1) * pageSize)
@@ -111,6 +115,7 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
     facts,
     size: pages * pageSize,
     bytes,
+    giveWay,
     contents: (after, limit) => rowsOf(list, after, limit),
     erasedUsers: (after, limit) => rowsOf(erased, after, limit),
     async [Symbol.asyncDispose]() {

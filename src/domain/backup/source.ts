@@ -43,7 +43,7 @@ export async function* backUp(
     for (const content of contents) {
       await rest()
       const state = (await isKnown(content.hash)) ? 'known' : undefined
-      if (state === undefined) yield* sendContent(blobs, content)
+      if (state === undefined) yield* sendContent(blobs, content, copy)
       else yield blobHead(content, state)
     }
     const last = contents.at(-1)
@@ -67,7 +67,11 @@ function createRest(): () => Promise<void> {
 }
 
 /** The receiver compares the bytes with the hash. */
-async function* sendContent(blobs: BlobStore, content: StoredContent): AsyncGenerator<Uint8Array> {
+async function* sendContent(
+  blobs: BlobStore,
+  content: StoredContent,
+  copy: DatabaseCopy,
+): AsyncGenerator<Uint8Array> {
   const { file, size } = content
   const opened = await openContent(blobs, file, size)
   if (opened === undefined) {
@@ -80,6 +84,7 @@ async function* sendContent(blobs: BlobStore, content: StoredContent): AsyncGene
     sent += piece.length
     if (sent > size) break
     yield piece
+    await copy.giveWay()
   }
   if (sent !== size) {
     throw new SatchelError(
