@@ -9,7 +9,11 @@ async function main(): Promise<void> {
   process.umask(0o077)
   const cli = { terminal: processTerminal(), clock: systemClock }
   process.exitCode = await run(process.argv.slice(2), cli)
+  setTimeout(() => process.exit(), LEFT_BEHIND_MS).unref()
 }
+
+/** How long work that was left, as with a disk or a server that hangs, may keep the process, ms. */
+const LEFT_BEHIND_MS = 500
 
 /** The commands are loaded when they are needed: a server starts without them. */
 async function run(args: readonly string[], cli: Cli): Promise<number> {

@@ -3,6 +3,7 @@ import { createApplication, createMode, createPrinter } from './application'
 import type { Clock } from './clock'
 import type { Config } from './config/config'
 import { readTokenFile } from './config/token-file'
+import type { BackupSchedule } from './control/backup-schedule'
 import { createDatabase } from './control/databases'
 import { createRecentFigures } from './host/recent-figures'
 import { nameHolder, readHolder } from './host/holder'
@@ -173,6 +174,7 @@ export async function startServer(
   const owned = stack.move()
 
   let commands: ControlListener | undefined
+  let schedule: BackupSchedule | undefined
   let warmUp: Timer | undefined
   let stopping: Promise<void> | undefined
   const stop = () => (stopping ??= shutDown())
@@ -181,10 +183,20 @@ export async function startServer(
     isStopping = true
     application.retire()
     administration?.sessions[Symbol.dispose]()
-    const answered = listener.drain(() => application.late)
-    if (!(await isDoneWithin(GRACE_MS, Promise.all([answered, commands?.stop()])))) {
+    const answered = Promise.all([listener.drain(() => application.late), commands?.stop()])
+    const [isAnswered, isEnded] = await Promise.all([
+      isDoneWithin(GRACE_MS, answered),
+      isDoneWithin(GRACE_MS, schedule?.[Symbol.asyncDispose]()),
+    ])
+    if (!isAnswered) {
       serverLog.warning('Requests that took longer than 10 s were aborted')
       await listener.stop()
+    }
+    if (!isEnded) {
+      serverLog.warning(
+        'A backup that did not end within 10 s was left unfinished: the server removes what there is of it after its next start',
+        { target: config.backup },
+      )
     }
     await owned.disposeAsync()
     await logs.flush()
@@ -206,7 +218,7 @@ export async function startServer(
     hasStarted = true
     if (config.backup !== null) {
       const { startBackupSchedule } = await import('./control/backup-schedule')
-      owned.use(startBackupSchedule(folder, config.backup, config, { clock, every }))
+      schedule = startBackupSchedule(folder, config.backup, config, { clock, every })
     }
     if (config.metrics !== null) {
       const { startMetrics } = await import('./metrics/metrics')
@@ -357,7 +369,10 @@ function repeat(ms: number, work: () => void): Disposable {
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }
 
-async function isDoneWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
+async function isDoneWithin(
+  milliseconds: number,
+  work: PromiseLike<unknown> = Promise.resolve(),
+): Promise<boolean> {
   const late = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => late.resolve(false), milliseconds)
   try {

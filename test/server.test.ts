@@ -14,6 +14,7 @@ import { SatchelError } from '../src/domain/value/error'
 import { listen } from '../src/listen'
 import { type Server, startServer } from '../src/server'
 import { createTestClock, DAY, refusalOf } from './auth/setup'
+import { serveHangingBucket } from './backups/hanging-bucket'
 import { exchange, setupData } from './http/setup'
 import { collectLines, setupServer, temporaryFolder } from './setup'
 import { mayMount, mountSmallDisk } from './small-disk'
@@ -54,6 +55,45 @@ test('stops at once though a body that was refused is still on its way', async (
   expect(server.lines.join('\n')).not.toContain('were aborted')
   socket.destroy()
 })
+
+// promises.md 45
+test('stops though the place of a scheduled backup does not answer, and releases the data', async () => {
+  using bucket = serveHangingBucket()
+  using _ = withEnvironment(bucket.environment)
+  using folder = temporaryFolder()
+  const config = configOf({ data: folder.path, backup: bucket.address, backupPlain: true })
+  const lines = collectLines()
+  const clock = createTestClock()
+  const looks: (() => void)[] = []
+  const server = await startServer(config, {
+    clock,
+    logs: openLogs({ clock, level: 'info', format: 'json', sink: lines }),
+    every(_ms, work) {
+      looks.push(work)
+      return { [Symbol.dispose]() {} }
+    },
+  })
+  for (const look of looks) look()
+  await bucket.written
+  await server.stop()
+  expect(lines.lines.join('\n')).toContain('was left unfinished')
+  await using again = await startServer(configOf({ data: folder.path }), surroundings())
+  expect((await fetch(`${again.url}/ready`)).status).toBe(200)
+}, 60_000)
+
+/** Variables of this process until it is disposed. */
+function withEnvironment(variables: Readonly<Record<string, string>>): Disposable {
+  const before = { ...process.env }
+  Object.assign(process.env, variables)
+  return {
+    [Symbol.dispose]() {
+      for (const name of Object.keys(variables)) {
+        if (before[name] === undefined) delete process.env[name]
+        else process.env[name] = before[name]
+      }
+    },
+  }
+}
 
 // promises.md 45
 test('lets a slow reader have the whole of its answer before it stops', async () => {

@@ -17,7 +17,7 @@ import { verifyBackup, type VerifyOptions } from './verify'
 
 /**
  * Makes a backup and reads it again. Where a blob that it shares with the backup before is damaged, it is made once more
- * without sharing. Throws `DAMAGED` when that helps nothing; then nothing is left of it.
+ * without sharing. Throws `DAMAGED` when that helps nothing, and what ends it; then nothing is left of it.
  */
 export async function makeVerifiedBackup(
   target: Target,
@@ -25,7 +25,12 @@ export async function makeVerifiedBackup(
   options: MakeOptions & VerifyOptions,
 ): Promise<MadeBackup> {
   const made = await makeBackup(target, send, options)
-  const { faults } = await verifyBackup(target, made.name, options)
+  const { faults } = await verifyBackup(target, made.name, options).catch(
+    async (error: unknown) => {
+      if (options.signal?.aborted === true) await target.remove(made.name)
+      throw error
+    },
+  )
   const [fault] = faults
   if (fault === undefined) return made
   await target.remove(made.name)

@@ -20,6 +20,8 @@ export interface BackupCheck {
 
 export interface VerifyOptions {
   readonly progress?: (bytes: number) => void
+  /** Ends the work, which throws its reason. */
+  readonly signal?: AbortSignal
   /** Looks for damage in the structure of a database file on this machine, which changes nothing in it. */
   readonly damageIn?: (file: string) => Promise<readonly string[]>
 }
@@ -36,7 +38,7 @@ interface Expected {
 export async function verifyBackup(
   target: Target,
   backup: string,
-  { progress = () => undefined, damageIn }: VerifyOptions = {},
+  { progress = () => undefined, signal, damageIn }: VerifyOptions = {},
 ): Promise<BackupCheck> {
   const { manifest, hash } = await readManifestOf(target, backup)
   const faults: BackupFault[] = []
@@ -48,7 +50,13 @@ export async function verifyBackup(
       if (!faults.some((fault) => fault.path === path)) faults.push({ path, problem: 'missing' })
       return false
     }
-    const read = await hashFile(target, backup, path, (bytes) => progress((total.bytes += bytes)))
+    const read = await hashFile(
+      target,
+      backup,
+      path,
+      (bytes) => progress((total.bytes += bytes)),
+      signal,
+    )
     total.files += 1
     if (read !== undefined && read.hash === expected.hash && read.size === expected.size)
       return true
@@ -75,11 +83,19 @@ export async function verifyBackup(
     const path = `${folderOf(name)}/database.sqlite`
     if (damageIn === undefined || target.fileOf === undefined || isSound.get(path) !== true)
       continue
-    const damage = await damageIn(target.fileOf(backup, path))
+    signal?.throwIfAborted()
+    const damage = await Promise.race([damageIn(target.fileOf(backup, path)), endedBy(signal)])
     if (damage.length > 0) faults.push({ path, problem: 'damaged' })
   }
   for (const path of found) faults.push({ path, problem: 'added' })
   return { manifest, hash, ...total, faults }
+}
+
+/** Rejects with the reason of the signal, which is not aborted yet. */
+function endedBy(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
 }
 
 /** The files of a backup; other things are faults. */
@@ -102,17 +118,19 @@ async function hashFile(
   backup: string,
   path: string,
   onBytes: (count: number) => void,
+  signal?: AbortSignal,
 ): Promise<Expected | undefined> {
   const hasher = new Bun.CryptoHasher('sha256')
   let size = 0
   try {
     for await (const piece of target.read(backup, path)) {
+      signal?.throwIfAborted()
       hasher.update(piece)
       size += piece.length
       onBytes(piece.length)
     }
   } catch (error) {
-    if (error instanceof Error && 'code' in error) return undefined
+    if (signal?.aborted !== true && error instanceof Error && 'code' in error) return undefined
     throw error
   }
   return { size, hash: hasher.digest('hex') }

@@ -8,6 +8,7 @@ import { lastTime, nextTime, type TimeOfDay } from '../domain/backup/schedule'
 import { SatchelError } from '../domain/value/error'
 import { MINUTE } from '../domain/value/time'
 import type { Backups } from '../host/backups'
+import { holdTarget } from '../host/backup-target'
 import type { DataFolder } from '../host/data-folder'
 import { serverLog } from '../log/log'
 import { backupOperations } from './backups'
@@ -32,6 +33,8 @@ export interface ScheduleParts {
   readonly backups: Pick<Backups, 'schedule'>
   /** Makes a backup and reads it again; the signal ends it. */
   readonly make: (signal: AbortSignal) => Promise<MadeBackup>
+  /** Removes what an earlier process has left unfinished. Throws `CONFLICT` while another one writes. */
+  readonly clean: () => Promise<void>
 }
 
 /** The settings of scheduled backups. */
@@ -54,13 +57,20 @@ export function startBackupSchedule(
   backups.place = target
   async function make(signal: AbortSignal): Promise<MadeBackup> {
     const caller = { ...operator(ownUid()), door: 'job' } as const
-    const made = await makeBackupIn(folder, target, (streams) =>
-      perform(folder, backup, { database: null }, { ...streams, signal }, caller),
+    const made = await makeBackupIn(
+      folder,
+      target,
+      (streams) => perform(folder, backup, { database: null }, { ...streams, signal }, caller),
+      signal,
     )
     for (const warning of target.warnings) serverLog.warning(warning)
     return made
   }
-  return createBackupSchedule({ clock, every, at, keep, target, backups, make })
+  async function clean(): Promise<void> {
+    await using _ = await holdTarget(target)
+    await target.clean(clock.now())
+  }
+  return createBackupSchedule({ clock, every, at, keep, target, backups, make, clean })
 }
 
 /** How often to look at the clock, which may be moved. */
@@ -74,7 +84,7 @@ const LONGEST_PAUSE_MS = 6 * 60 * MINUTE
  * because no server ran.
  */
 export function createBackupSchedule(parts: ScheduleParts): BackupSchedule {
-  const { clock, every, at, keep, target, backups, make } = parts
+  const { clock, every, at, keep, target, backups, make, clean } = parts
   const stop = new AbortController()
   let next: number | undefined
   let attempts = 0
@@ -104,6 +114,9 @@ export function createBackupSchedule(parts: ScheduleParts): BackupSchedule {
   /** Now, when the backup of the latest night is missing. */
   async function firstTime(): Promise<number> {
     const now = clock.now()
+    await clean().catch((error: unknown) => {
+      if (!(error instanceof SatchelError) || error.code !== 'CONFLICT') throw error
+    })
     const name = (await target.list()).at(-1)
     const time = name === undefined ? undefined : timeOfBackup(name)
     // One that is not good is removed when it is verified.

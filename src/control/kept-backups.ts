@@ -129,14 +129,24 @@ export const keptBackupOperations = {
   ),
 }
 
-/** Makes a backup of what `send` sends, reads it again, and keeps other processes out of its folder meanwhile. */
+/**
+ * Makes a backup of what `send` sends, reads it again, and keeps other processes out of its folder meanwhile. The signal
+ * ends the reading, too.
+ */
 export async function makeBackupIn(
   { clock }: Pick<DataFolder, 'clock'>,
   target: Target,
   send: SendBackup,
+  signal?: AbortSignal,
 ): Promise<MadeBackup> {
   await using _ = await holdTarget(target)
-  return await makeVerifiedBackup(target, send, { now: clock.now(), version, damageIn })
+  const now = clock.now()
+  return await makeVerifiedBackup(target, send, {
+    now,
+    version,
+    damageIn,
+    ...(signal === undefined ? {} : { signal }),
+  })
 }
 
 async function describeBackup(target: Target, backup: string) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, readlinkSync } from 'node:fs'
 import { openFolderTarget } from '../../src/backups/folder'
-import { makeBackup } from '../../src/backups/make'
+import { makeBackup, makeVerifiedBackup } from '../../src/backups/make'
 import { runJson } from '../cli/setup'
 import { setupServer, temporaryFolder } from '../setup'
 
@@ -45,3 +45,20 @@ test.skipIf(process.platform !== 'linux')(
     expect(openFiles('blobs.ndjson')).toEqual([])
   },
 )
+
+test('nothing is left of a backup whose verification is ended', async () => {
+  using place = temporaryFolder()
+  const target = openFolderTarget(place.path)
+  const stop = new AbortController()
+  const size = 1024 * 1024
+  const head = `{"kind":"file","path":"server.sqlite","size":${size}}\n`
+  const file = Buffer.concat([Buffer.from(head), Buffer.alloc(size)])
+  const made = makeVerifiedBackup(target, async ({ download }) => await download(file), {
+    now: Date.UTC(2031, 0, 1),
+    version: '1',
+    signal: stop.signal,
+    progress: () => stop.abort(new Error('The server stops')),
+  })
+  expect(await made.catch(String)).toBe('Error: The server stops')
+  expect(readdirSync(place.path)).toEqual([])
+})

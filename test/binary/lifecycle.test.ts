@@ -1,10 +1,13 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { version } from '../../package.json'
+import { openSession } from '../../src/control/session'
 import { readHolder } from '../../src/host/holder'
+import { serveHangingBucket } from '../backups/hanging-bucket'
+import { canFreeze, mountFreezableDisk } from '../lab/frozen-disk'
 import { temporaryFolder } from '../setup'
 import { EXECUTABLE, pushSchema, type Ready, satchel, satchelJson, serve } from './setup'
 import { turns, until } from '../timing'
@@ -137,6 +140,43 @@ test('open requests are aborted 10 s after SIGTERM', async () => {
   expect(await answer).not.toContain('200')
   expect(await server.log).toContain('were aborted')
 }, 60_000)
+
+// promises.md 45
+test('a backup whose bucket does not answer is left unfinished 10 s after SIGTERM', async () => {
+  using folder = temporaryFolder()
+  using bucket = serveHangingBucket()
+  const surroundings = { cwd: folder.path, environment: bucket.environment }
+  const server = await serve(surroundings, ['--backup', bucket.address, '--backup-plain'])
+  const commands = await openSession(server.ready.folder, () => undefined)
+  const made = commands.run('backup.make', {}).then(String, (error: Error) => error.message)
+  await bucket.written
+  server.kill('SIGTERM')
+  expect(await server.exited).toBe(0)
+  expect(await made).toContain('stopped before the command was done')
+  await using again = await serve(surroundings)
+  expect((await fetch(`${again.ready.url}/ready`)).status).toBe(200)
+}, 60_000)
+
+describe.skipIf(!canFreeze())('a disk for backups that hangs', () => {
+  test('keeps neither the data folder nor the address of a server that is stopped', async () => {
+    using folder = temporaryFolder()
+    using disk = mountFreezableDisk(64)
+    const args = ['--backup', join(disk.path, 'backups')]
+    const first = await serve({ cwd: folder.path }, args)
+    const commands = await openSession(first.ready.folder, () => undefined)
+    await commands.run('backup.make', {})
+    disk.freeze()
+    const made = commands.run('backup.make', {}).catch(() => 'ended')
+    await Bun.sleep(300)
+    first.kill('SIGTERM')
+    // The system ends no process that waits for such a disk.
+    await until(() => readHolder(first.ready.folder) === undefined)
+    await using second = await serve({ cwd: folder.path }, args)
+    expect((await fetch(`${second.ready.url}/ready`)).status).toBe(200)
+    disk.thaw()
+    expect([await first.exited, await made]).toEqual([0, 'ended'])
+  }, 60_000)
+})
 
 // promises.md 45
 test('a second signal ends it at once', async () => {

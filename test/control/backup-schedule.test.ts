@@ -1,22 +1,25 @@
 import { describe, expect, test } from 'bun:test'
-import { readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { openFolderTarget } from '../../src/backups/folder'
 import { type MadeBackup, makeVerifiedBackup } from '../../src/backups/make'
+import { backupName } from '../../src/backups/target'
 import { verifyBackup } from '../../src/backups/verify'
 import { createDatabase } from '../../src/control/databases'
-import { createBackupSchedule } from '../../src/control/backup-schedule'
+import { createBackupSchedule, startBackupSchedule } from '../../src/control/backup-schedule'
 import { getOperation } from '../../src/control/operations'
 import { perform } from '../../src/control/perform'
 import { parseRetention } from '../../src/domain/backup/retention'
 import { SatchelError } from '../../src/domain/value/error'
 import { DAY, HOUR, MINUTE } from '../../src/domain/value/time'
 import type { ScheduleStatus } from '../../src/host/backups'
-import { damageIn } from '../../src/host/backup-target'
+import { damageIn, holdTarget } from '../../src/host/backup-target'
 import { createTestClock } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 import { setupDataFolder } from './setup'
 
 const AT = { hours: 2, minutes: 30 }
+const PLAIN = { backupKey: null, backupKeyFile: null, backupPlain: true }
 
 function setup(target: string, make: (now: number) => Promise<MadeBackup>) {
   const clock = createTestClock()
@@ -33,6 +36,7 @@ function setup(target: string, make: (now: number) => Promise<MadeBackup>) {
     target: openFolderTarget(target),
     backups,
     make: () => make(clock.now()),
+    clean: async () => {},
   })
   return { clock, schedule, backups, timers: () => looks }
 }
@@ -124,6 +128,33 @@ describe('scheduled backups', () => {
     expect(made).toHaveLength(2)
   })
 
+  test('begin with the removal of what an earlier process has left, which another one may prevent', async () => {
+    await using folder = await setupDataFolder()
+    using place = temporaryFolder()
+    const { path } = place
+    const target = openFolderTarget(path)
+    const { clock } = folder
+    const parts = { clock, every: () => ({ [Symbol.dispose]() {} }) }
+    const settings = { ...PLAIN, backupAt: AT, backupKeep: parseRetention('3d')! }
+    {
+      await using draft = await target.begin(backupName(clock.now(), []))
+      await draft.finish('')
+    }
+    const partial = '2001-01-01T00-00-00Z.partial'
+    mkdirSync(join(path, partial))
+    {
+      await using other = await holdTarget(target)
+      await using schedule = startBackupSchedule(folder, path, settings, parts)
+      await schedule.look()
+      expect(readdirSync(path)).toContain(partial)
+      expect([other === undefined, folder.backups.schedule?.failure]).toEqual([false, null])
+    }
+    await using schedule = startBackupSchedule(folder, path, settings, parts)
+    await schedule.look()
+    expect(readdirSync(path).filter((name) => name.endsWith('Z'))).toHaveLength(1)
+    expect(readdirSync(path)).not.toContain(partial)
+  })
+
   test('end when the server stops', async () => {
     using target = temporaryFolder()
     const begun = Promise.withResolvers<void>()
@@ -141,6 +172,7 @@ describe('scheduled backups', () => {
           signal.addEventListener('abort', () => reject(new Error('ended')))
           begun.resolve()
         }),
+      clean: async () => {},
     })
     void schedule.look()
     await begun.promise
