@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { CompactSign, exportJWK, type JWTHeaderParameters, SignJWT, UnsecuredJWT } from 'jose'
+import { type KeyObject } from 'node:crypto'
+import { CompactSign, type JWTHeaderParameters, SignJWT } from 'jose'
 import { createAuthority } from '../../../src/auth/authority'
 import {
   codeOf,
@@ -12,8 +12,6 @@ import {
   stealPrivateKey,
   type TestAuthority,
 } from '../setup'
-
-const foreign = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
 /** A genuine token's parts, and the key that signed it, as an attacker would like to have them. */
 async function setupForge() {
@@ -49,98 +47,6 @@ function part(value: unknown): string {
 }
 
 describe('a token is refused (promise 12)', () => {
-  test('but not when it is forged with nothing changed, so that the rest means something', async () => {
-    await using server = await setupForge()
-    const actor = await server.verify(server.accessToken)
-    expect(await server.verify(await server.forge({}))).toEqual(actor)
-  })
-
-  test('without a signature', async () => {
-    await using server = await setupForge()
-    const none = new UnsecuredJWT(server.payload).encode()
-    expect(await server.refused(none)).toBe('INVALID_TOKEN')
-    const [header, payload] = server.accessToken.split('.')
-    expect(await server.refused(`${header}.${payload}.`)).toBe('INVALID_TOKEN')
-    for (const alg of ['none', 'None', 'NONE', '']) {
-      const token = `${part({ ...server.header, alg })}.${payload}.`
-      expect(await server.refused(token)).toBe('INVALID_TOKEN')
-    }
-  })
-
-  test('signed with HS256 by the public key in any of its forms', async () => {
-    await using server = await setupForge()
-    const jwk = server.publicJwk
-    const key = createPrivateKey({ key: await exportJWK(server.own), format: 'jwk' })
-    const forms = [
-      JSON.stringify(jwk),
-      jwk['x']!,
-      jwk['x']! + jwk['y']!,
-      key.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    ]
-    for (const form of forms) {
-      const secret = new TextEncoder().encode(form)
-      const token = await server.forge({ alg: 'HS256' }, secret)
-      expect(await server.refused(token)).toBe('INVALID_TOKEN')
-    }
-  })
-
-  test('signed with another algorithm or another curve', async () => {
-    await using server = await setupForge()
-    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
-    const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' })
-    for (const alg of ['RS256', 'PS256']) {
-      expect(await server.refused(await server.forge({ alg }, rsa.privateKey))).toBe(
-        'INVALID_TOKEN',
-      )
-    }
-    expect(await server.refused(await server.forge({ alg: 'ES384' }, p384.privateKey))).toBe(
-      'INVALID_TOKEN',
-    )
-  })
-
-  test('signed by another key, with our kid, another, or none', async () => {
-    await using server = await setupForge()
-    for (const kid of [
-      server.header.kid,
-      'unknown',
-      '',
-      '__proto__',
-      '../../etc/passwd',
-      undefined,
-    ]) {
-      const token = await server.forge({ kid }, foreign.privateKey)
-      expect(await server.refused(token)).toBe('INVALID_TOKEN')
-    }
-    expect(await server.refused(await server.forge({ kid: 'unknown' }))).toBe('INVALID_TOKEN')
-    expect(await server.refused(await server.forge({ kid: undefined }))).toBe('INVALID_TOKEN')
-  })
-
-  test('naming a key of its own in the header', async () => {
-    await using server = await setupForge()
-    const jwk = await exportJWK(foreign.publicKey)
-    for (const header of [
-      { jwk },
-      { jku: 'https://evil.example/jwks.json' },
-      { x5u: 'https://evil.example/cert.pem' },
-      { x5c: ['AAAA'] },
-      { x5t: 'AAAA' },
-    ]) {
-      for (const key of [foreign.privateKey, server.own]) {
-        expect(await server.refused(await server.forge(header, key))).toBe('INVALID_TOKEN')
-      }
-    }
-  })
-
-  test('with a header that asks for more than we know', async () => {
-    await using server = await setupForge()
-    const signing = { ...server.header, crit: ['x'], x: 1 }
-    const token = await new CompactSign(Buffer.from(JSON.stringify(server.payload)))
-      .setProtectedHeader(signing)
-      .sign(server.own, { crit: { x: true } })
-    expect(await server.refused(token)).toBe('INVALID_TOKEN')
-    expect(await server.refused(await server.forge({ cty: 'JWT' }))).toBe('INVALID_TOKEN')
-  })
-
   test('when anything of it was changed', async () => {
     await using server = await setupForge()
     const { accessToken: token } = server
@@ -193,25 +99,6 @@ describe('a token is refused (promise 12)', () => {
 })
 
 describe('a token of ours is no access token (promise 13)', () => {
-  test('with another type', async () => {
-    await using server = await setupForge()
-    for (const typ of ['JWT', 'rt+jwt', 'id_token', 'dpop+jwt', '', undefined]) {
-      expect(await server.refused(await server.forge({ typ }))).toBe('INVALID_TOKEN')
-    }
-  })
-
-  test('for another audience, or from another issuer', async () => {
-    await using server = await setupForge()
-    for (const claims of [
-      { aud: 'other' },
-      { aud: undefined },
-      { iss: 'urn:satchel:other' },
-      { iss: undefined },
-    ]) {
-      expect(await server.refused(await server.forge({}, server.own, claims))).toBe('INVALID_TOKEN')
-    }
-  })
-
   test('on another database, even with the same signing key', async () => {
     await using server = await setupForge()
     const database = await server.store.create('other')
@@ -224,40 +111,9 @@ describe('a token of ours is no access token (promise 13)', () => {
     })
     expect(await codeOf(() => other.verify(server.accessToken))).toBe('INVALID_TOKEN')
   })
-
-  test('without the claims that ours have', async () => {
-    await using server = await setupForge()
-    for (const name of ['sub', 'exp', 'iat', 'jti', 'client_id', 'scopes']) {
-      const token = await server.forge({}, server.own, { [name]: undefined })
-      expect(await server.refused(token)).toBe('INVALID_TOKEN')
-    }
-  })
 })
 
 describe('a server clock that jumps back (promise 11)', () => {
-  test('never revives a token that has expired', async () => {
-    await using server = await setupAuthority()
-    const { accessToken } = await server.ask({})
-    await server.verify(accessToken)
-    server.clock.advance(HOUR)
-    expect(await codeOf(() => server.verify(accessToken))).toBe('INVALID_TOKEN')
-    for (const back of [-1, -HOUR, -DAY]) {
-      server.clock.advance(back)
-      expect(await codeOf(() => server.verify(accessToken))).toBe('INVALID_TOKEN')
-    }
-  })
-
-  test('never lengthens the life of one that has not', async () => {
-    await using server = await setupAuthority()
-    const { accessToken } = await server.ask({})
-    server.clock.advance(HOUR / 2)
-    await server.verify(accessToken)
-    server.clock.advance(-DAY)
-    await server.verify(accessToken)
-    server.clock.advance(HOUR / 2)
-    expect(await codeOf(() => server.verify(accessToken))).toBe('INVALID_TOKEN')
-  })
-
   test('leaves new tokens usable for their hour, by the time that clients see', async () => {
     await using server = await setupAuthority()
     server.clock.advance(DAY)

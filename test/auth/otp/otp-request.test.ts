@@ -97,24 +97,6 @@ describe('step 1 (protocol.md §2.1, §2.2)', () => {
   })
 })
 
-describe('the mail to an address that may not log in says so (design.md §4)', () => {
-  test('when its user is deactivated', async () => {
-    await using server = await setupOtp()
-    await server.addUser(ALICE, { deactivated: server.clock.now() })
-    expect(await codeOf(() => server.login())).toBe('USER_DEACTIVATED')
-    expect(server.printed[0]!.text).toStartWith(
-      'The code will not log you in: This user is deactivated.\n',
-    )
-  })
-
-  test('when sign-up is closed', async () => {
-    await using server = await setupOtp()
-    await server.setPolicy({ newUsers: 'reject' })
-    await server.ask()
-    expect((await server.mail()).notice).toContain('You are not registered here')
-  })
-})
-
 describe('how often (promise 21)', () => {
   test('one address is sent ten codes in an hour, for all callers together', async () => {
     await using server = await setupOtp()
