@@ -44,7 +44,7 @@ describe('promoting oneself', () => {
     )
   })
 
-  test('an accomplice cannot hand back more than either has', async () => {
+  test('an accomplice cannot hand back more than either has (conformance 134)', async () => {
     await using team = await openTeam({ permissions: { manage: ['members'] } })
     const bob = { id: 'mmbBob', realmId: 'rlmTeam', userId: 'bob', owner: null }
     expectDone(await team.mallory.put('members', { ...bob, permissions: { manage: ['members'] } }))

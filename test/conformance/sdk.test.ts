@@ -157,18 +157,6 @@ describe('auth.requestOTP, auth.verifyOTP and database.create', () => {
   })
 })
 
-describe('auth.requestDatabaseOTP and auth.verifyDatabaseOTP', () => {
-  test('38: log a person in without the id of the code, and name the user', async () => {
-    await using server = await setupData(TEST_MODE)
-    expect(
-      (await server.anyone.post('/token', { grant_type: 'otp-email', email: ALICE })).status,
-    ).toBe(200)
-    const body = { grant_type: 'otp-token', email: ALICE, otp: await codeOf(server, 'main') }
-    const answer = await server.anyone.post('/token', body)
-    expect(answer.body).toMatchObject({ accessToken: expect.any(String), userId: ALICE })
-  })
-})
-
 describe('health.check and health.ready', () => {
   test('39: are 200 while the server serves', async () => {
     await using server = await setupData()
@@ -191,24 +179,5 @@ describe('blobs.upload and blobs.download', () => {
     })
     expect(blob.headers.get('content-type')).toBe('image/png')
     expect((await blob.bytes()).length).toBe(5_000)
-  })
-})
-
-describe('users.list, get, create, update and delete', () => {
-  test('use the addresses and the dates of REST', async () => {
-    await using server = await setupData()
-    const root = await server.as('admin@example.com', ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'])
-    expect((await root.post('/users', [{ userId: BOB, type: 'eval' }])).status).toBe(200)
-    const deactivated = '2030-01-01T00:00:00.000Z'
-    expect((await root.post('/users', [{ userId: BOB, deactivated }])).status).toBe(200)
-    expect((await root.get('/users?active=false&limit=10')).body).toMatchObject({
-      data: [{ userId: BOB, deactivated }],
-      hasMore: false,
-    })
-    expect((await root.get(`/users/${encodeURIComponent(BOB)}`)).body).toMatchObject({
-      type: 'eval',
-    })
-    expect((await root.remove(`/users/${encodeURIComponent(BOB)}`)).status).toBe(204)
-    expect((await root.get('/users/bob')).status).toBe(404)
   })
 })

@@ -9,7 +9,7 @@ import {
   TypesonSimplified,
   undefinedTypeDef,
 } from 'dexie-cloud-common'
-import { callerOf, setupData } from '../http/setup'
+import { setupData } from '../http/setup'
 import { setupExecutable } from '../promises/setup'
 import { share } from '../setup'
 
@@ -21,27 +21,6 @@ import { share } from '../setup'
 const TSON = TypesonSimplified(builtInTypeDefs, fakeFileTypeDef, undefinedTypeDef)
 
 const ALICE = 'alice@example.com'
-const APP = 'https://app.example.com'
-
-test('3: repeated slashes are collapsed for all endpoints', async () => {
-  await using executable = await setupExecutable()
-  const { url, main } = executable
-  const token = await executable.token({ sub: ALICE })
-  // As clients build addresses from a databaseUrl that ends in a slash.
-  for (const base of [`${main}/`, `${main}//`, `${url}//main`, `${url}///main/`]) {
-    const alice = callerOf(base, token)
-    expect((await alice.get('/my/plain')).status).toBe(200)
-    expect((await alice.post('/my//plain', { id: 'a' })).status).toBe(200)
-    expect((await alice.get('/my/plain//a')).status).toBe(200)
-    expect((await alice.get('/public//plain')).status).toBe(200)
-    expect((await alice.get('/token//validate')).status).toBe(200)
-    expect((await alice.remove('//my/plain/a')).status).toBe(204)
-    expect((await alice.get('/.well-known//jwks.json')).status).toBe(200)
-    expect((await alice.post('/token', {})).body).toMatchObject({ error: 'invalid_request' })
-  }
-  expect((await callerOf(`${url}/`).get('/health')).status).toBe(200)
-})
-
 describe('typed values', () => {
   const bytes = new Uint8Array([0, 1, 2, 250, 255, 128, 64, 32])
   const b64 = Buffer.from(bytes).toString('base64')
@@ -216,78 +195,3 @@ function undefinedInArrays(value: unknown): number {
   )
   return here.length + members.reduce((sum: number, member) => sum + undefinedInArrays(member), 0)
 }
-
-describe('origins', () => {
-  async function setupListed() {
-    const executable = await setupExecutable({ args: ['--public-url', 'https://data.example.com'] })
-    await executable.commands.run('origin.add', { database: 'main', origin: APP, force: false })
-    return executable
-  }
-
-  test('10: a listed origin is echoed, never "*", with credentials', async () => {
-    await using executable = await setupListed()
-    const token = await executable.token({ sub: ALICE })
-    const alice = callerOf(executable.main, token)
-    for (const path of ['/my/plain', '/public/plain', '/token/validate', '/my/none']) {
-      const { headers } = await alice.send('GET', path, { headers: { origin: APP } })
-      expect(headers.get('access-control-allow-origin')).toBe(APP)
-      expect(headers.get('access-control-allow-credentials')).toBe('true')
-      expect(headers.get('vary')).toContain('Origin')
-    }
-  })
-
-  test('11: a preflight succeeds for every method with authorization and content-type', async () => {
-    await using executable = await setupListed()
-    for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
-      for (const path of ['/token', '/my/plain', '/all/plain/a', '/sync', '/blob/x', '/changes']) {
-        const { status, headers } = await executable.anyone.send('OPTIONS', path, {
-          headers: {
-            origin: APP,
-            'access-control-request-method': method,
-            'access-control-request-headers': 'authorization, content-type',
-          },
-        })
-        expect(status).toBe(204)
-        expect(headers.get('access-control-allow-origin')).toBe(APP)
-        expect(headers.get('access-control-allow-methods')).toContain(method)
-        expect(headers.get('access-control-allow-headers')).toContain('authorization')
-        expect(headers.get('access-control-allow-headers')).toContain('content-type')
-      }
-    }
-  })
-
-  test('13: an unlisted origin cannot call /token; a request without one is not blocked', async () => {
-    await using executable = await setupListed()
-    const { anyone, client } = executable
-    const body = {
-      grant_type: 'client_credentials',
-      client_id: client.clientId,
-      client_secret: client.clientSecret,
-      scopes: ['ACCESS_DB'],
-    }
-    const refused = await anyone.post('/token', body, { origin: 'https://evil.example' })
-    expect(refused.status).toBe(403)
-    expect(refused.text).not.toContain('accessToken')
-    expect(refused.headers.get('access-control-allow-origin')).toBeNull()
-    for (const path of ['/sync', '/changes']) {
-      const answer = await anyone.post(path, {}, { origin: 'https://evil.example' })
-      expect(answer.status).toBe(403)
-    }
-    expect((await anyone.post('/token', body)).status).toBe(200)
-    expect((await anyone.post('/token', body, { origin: APP })).status).toBe(200)
-  })
-})
-
-test('14: an error of /token is text for people or the documented JSON', async () => {
-  await using executable = await setupExecutable()
-  const { anyone } = executable
-  const base = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' }
-  for (const body of [{}, { grant_type: 'x' }, { ...base, scopes: [] }, { ...base, scopes: 1 }]) {
-    const { status, text, headers } = await anyone.post('/token', body)
-    expect(status).toBeGreaterThanOrEqual(400)
-    expect(headers.get('content-type')).toStartWith('application/json')
-    const parsed = JSON.parse(text) as Record<string, string>
-    expect(parsed['error_description']).toMatch(/^[A-Z"'].{10,}/)
-    expect(parsed['message']).toMatch(/^[A-Z"].{10,}/)
-  }
-})

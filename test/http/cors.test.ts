@@ -79,7 +79,7 @@ describe('a page of a listed origin', () => {
     }
   })
 
-  test('gets every preflight it needs, without a token', async () => {
+  test('gets every preflight it needs, without a token (conformance 11)', async () => {
     await using server = await listed(APP)
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
       for (const path of ['/my/plain', '/all/plain/a', '/token', '/sync', '/blob/x']) {

@@ -190,7 +190,7 @@ async function statuses(caller: Caller): Promise<number[]> {
 }
 
 describe('a user who is deactivated (design.md §4)', () => {
-  test('is out at once, and in again with the same token and all data', async () => {
+  test('is out at once, and in again with the same token and all data (conformance 35)', async () => {
     await using server = await setupAlice({ type: 'prod' })
     const { alice, item, tokens } = server
     await alice.post('/my/items', item)

@@ -100,7 +100,7 @@ describe('filters', () => {
     expect(ns(await server.root.get(`/all/items?${query}`))).toEqual(expected)
   })
 
-  test('never show more than the view does', async () => {
+  test('never show more than the view does (conformance 22)', async () => {
     await using server = await filled()
     const alice = await server.as(ALICE)
     await alice.post('/my/items', { n: 9, country: 'SE' })

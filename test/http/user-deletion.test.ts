@@ -94,7 +94,7 @@ describe('DELETE /users/<userId>', () => {
     }
   })
 
-  test('is for everybody about themselves, with ACCESS_DB alone', async () => {
+  test('is for everybody about themselves, with ACCESS_DB alone (conformance 36)', async () => {
     await using server = await setupEstate()
     const { alice, root } = server
     expect((await alice.remove(`/users/${encodeURIComponent('Alice@Example.com')}`)).status).toBe(

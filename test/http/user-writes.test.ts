@@ -80,7 +80,7 @@ describe('POST /users creates', () => {
 })
 
 describe('POST /users changes', () => {
-  test('the named properties, and nothing else', async () => {
+  test('the named properties, and nothing else (conformance 34)', async () => {
     await using server = await setupData()
     const data = { displayName: 'Ada', likes: 'engines' }
     await write(server.root, [{ userId: 'ada', type: 'eval', data }])

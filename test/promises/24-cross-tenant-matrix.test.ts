@@ -294,7 +294,7 @@ function wrongInList(role: Role, { way }: Case, answer: Answer): string[] {
     .map(({ id }) => id)
 }
 
-describe('promise 24: the cross-tenant matrix', () => {
+describe('promise 24: the cross-tenant matrix (conformance 21, 24, 25, 29, 32)', () => {
   test.each(ROLES)('%s', async (role) => {
     await using server = await setupData()
     const world = await createWorld(server, role)

@@ -116,7 +116,7 @@ describe('a token for a person', () => {
     expect(await lastLogin()).toBe(server.clock.now())
   })
 
-  test('needs a client with IMPERSONATE, regardless of the requested scopes', async () => {
+  test('needs a client with IMPERSONATE, regardless of the requested scopes (conformance 17)', async () => {
     await using server = await setupAuthority()
     const able = await server.addClient('ACCESS_DB', 'IMPERSONATE')
     const unable = await server.addClient('ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE')
@@ -198,7 +198,7 @@ describe('scopes (design.md §4)', () => {
     }
   })
 
-  test('beyond what the client holds are refused by name', async () => {
+  test('beyond what the client holds are refused by name (conformance 16)', async () => {
     await using server = await setupAuthority()
     const client = await server.addClient('ACCESS_DB')
     for (const surplus of ['GLOBAL_READ', 'CREATE_DB', '', 'constructor', 'access_db']) {
@@ -239,7 +239,7 @@ describe('the times of a token', () => {
     expect(decodeJwt(later.accessToken).nbf).toBe((now + 2 * HOUR) / SECOND)
   })
 
-  test('hold: not before, and not after', async () => {
+  test('hold: not before, and not after (conformance 19)', async () => {
     await using server = await setupAuthority()
     const { authority, clock } = server
     const { accessToken } = await server.ask({ not_before: '1h', expires_in: '10 min' })
@@ -329,7 +329,7 @@ describe('a public key', () => {
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
 
-  test('gives a refresh token bound to it, kept as a hash', async () => {
+  test('gives a refresh token bound to it, kept as a hash (conformance 18)', async () => {
     await using server = await setupAuthority()
     const answer = await server.ask({ claims: alice, scopes: ['ACCESS_DB'], public_key: pem })
     expect(answer.refreshToken).toMatch(/^[\w-]{43}$/)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { ALICE, BOB, objectsOf, setupData } from '../setup'
 
 describe('POST', () => {
-  test('answers one object for one and an array for an array, as they are stored', async () => {
+  test('answers one object for one and an array for an array, as they are stored (conformance 26)', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     const one = await alice.post('/my/plain', { id: 'a', title: 'Ärger' })
@@ -51,7 +51,7 @@ describe('POST', () => {
     expect((await alice.get('/my/plain')).body).toMatchObject([{ id: 'a', n: 3 }])
   })
 
-  test('makes keys for tables that have them made (rule 2, 3, 4)', async () => {
+  test('makes keys for tables that have them made (rule 2, 3, 4) (conformance 28)', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     const { body } = await alice.post('/my/items', [{ n: 1 }, { n: 2 }, { id: 'own', n: 3 }])
@@ -65,7 +65,7 @@ describe('POST', () => {
     }
   })
 
-  test('puts an object where its address says (rules 2, 3, 4)', async () => {
+  test('puts an object where its address says (rules 2, 3, 4) (conformance 27)', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     expect((await alice.post('/my/plain', { id: 'a' })).body).toMatchObject({ realmId: ALICE })
@@ -190,7 +190,7 @@ describe('POST', () => {
     expect((await server.anyone.get('/public/plain')).text).toBe('[]')
   })
 
-  test('keeps a private key apart for everyone (protocol.md §10.3)', async () => {
+  test('keeps a private key apart for everyone (protocol.md §10.3) (conformance 135)', async () => {
     await using server = await setupData()
     const [alice, bob] = [await server.as(ALICE), await server.as(BOB)]
     const own = await alice.post('/my/plain', { id: '#settings', theme: 'dark' })
@@ -211,7 +211,7 @@ describe('POST', () => {
 describe('compound keys (rule 7)', () => {
   const path = (...parts: unknown[]) => encodeURIComponent(JSON.stringify(parts))
 
-  test('are the URL-encoded JSON array of their parts', async () => {
+  test('are the URL-encoded JSON array of their parts (conformance 23)', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     const stored = await alice.post('/my/pairs', { a: 'text/"ü', b: 1.5, c: true })
@@ -290,7 +290,7 @@ describe('GET and DELETE of one object', () => {
     expect((await alice.get('/my/plain/a')).body).toMatchObject({ again: true })
   })
 
-  test('DELETE on /public removes public objects only, on /all any (rule 5)', async () => {
+  test('DELETE on /public removes public objects only, on /all any (rule 5) (conformance 30)', async () => {
     await using server = await setupData()
     const { root } = server
     await root.post('/all/plain', [

@@ -50,7 +50,7 @@ const basic = (id: string, secret: string) => ({
 })
 
 describe('POST /token', () => {
-  test('answers a client with what spec.md §2.2 lists', async () => {
+  test('answers a client with what spec.md §2.2 lists (conformance 15)', async () => {
     await using server = await setupTokens()
     const answer = await server.ask({ claims: alice })
     expect(answer.status).toBe(200)
@@ -240,7 +240,7 @@ describe('POST /token refuses in the words of RFC 6749 §5.2', () => {
 })
 
 describe('GET /token/validate', () => {
-  test('shows the claims of a valid token', async () => {
+  test('shows the claims of a valid token (conformance 20)', async () => {
     await using server = await setupTokens()
     const { accessToken } = await bodyOf(await server.ask({ claims: { ...alice, role: 'x' } }))
     const answer = await server.get('/token/validate', { authorization: `Bearer ${accessToken}` })

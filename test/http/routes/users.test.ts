@@ -98,7 +98,7 @@ describe('GET /users', () => {
     expect((await later.get('/users/ada')).body).toMatchObject({ evalDaysLeft: 0 })
   })
 
-  test('searches user id, e-mail and name, without case and accents', async () => {
+  test('searches user id, e-mail and name, without case and accents (conformance 33)', async () => {
     await using server = await setupPeople()
     const found = (search: string) => ids(server.root, `?search=${encodeURIComponent(search)}`)
     expect(await found('oberg')).toEqual(['carl@example.com'])
