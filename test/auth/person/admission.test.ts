@@ -3,12 +3,7 @@ import { decodeJwt } from 'jose'
 import { type AskWebhook, createAdmission } from '../../../src/auth/person/admission'
 import { createAuthority } from '../../../src/auth/authority'
 import { SatchelError } from '../../../src/domain/value/error'
-import {
-  changePolicy,
-  type Intent,
-  type Policy,
-  type Verdict,
-} from '../../../src/domain/user/policy'
+import { changePolicy, type Intent, type Policy } from '../../../src/domain/user/policy'
 import type { Database } from '../../../src/domain/store/store'
 import { turns } from '../../timing'
 import {
@@ -77,39 +72,6 @@ describe('a newcomer (protocol.md §2.3)', () => {
     }
   })
 
-  test('is what the web hook says, asked once', async () => {
-    const asked: unknown[] = []
-    await using server = await setup(BY_WEBHOOK, async (person) => {
-      asked.push(person)
-      return { action: 'eval', data: { displayName: 'Hooked' } }
-    })
-    expect(await server.login('register')).toMatchObject({
-      userType: 'eval',
-      evalDaysLeft: 30,
-      data: { displayName: 'Hooked' },
-    })
-    expect(await server.login()).toMatchObject({ userType: 'eval' })
-    expect(asked).toMatchObject([{ id: alice.sub, email: alice.email }])
-  })
-
-  test('is no user when the web hook rejects them, fails, or they only log in', async () => {
-    let isBroken = false
-    let asked = 0
-    await using server = await setup(BY_WEBHOOK, async () => {
-      asked += 1
-      if (isBroken) throw new SatchelError('WEBHOOK_ERROR', 'no answer')
-      return { action: 'reject' }
-    })
-    expect(await codeOf(() => server.login())).toBe('USER_NOT_REGISTERED')
-    expect(await codeOf(() => server.login('register'))).toBe('USER_NOT_ACCEPTED')
-    isBroken = true
-    expect(await codeOf(() => server.login())).toBe('WEBHOOK_ERROR')
-    expect(asked).toBe(3)
-    expect(await codeOf(() => server.login('login'))).toBe('USER_NOT_REGISTERED')
-    expect(asked).toBe(3)
-    expect(await findAlice(server)).toBeUndefined()
-  })
-
   test('is under the policy too when a client vouches for them', async () => {
     await using server = await setup({ newUsers: 'reject' })
     expect(await codeOf(() => server.ask({ claims: alice }))).toBe('USER_NOT_REGISTERED')
@@ -130,24 +92,6 @@ describe('a newcomer (protocol.md §2.3)', () => {
 
 // protocol.md §13.1
 describe('a newcomer with several logins while the web hook is called', () => {
-  test('becomes one user, after one call', async () => {
-    const answer = Promise.withResolvers<Verdict>()
-    let asked = 0
-    await using server = await setup(BY_WEBHOOK, () => {
-      asked += 1
-      return answer.promise
-    })
-    const logins = Array.from({ length: 20 }, (_, at) =>
-      server.login(at % 2 ? 'register' : undefined),
-    )
-    while (asked === 0) await Bun.sleep(1)
-    answer.resolve({ action: 'eval', data: { displayName: 'Hooked' } })
-    const answers = await Promise.all(logins)
-    expect(asked).toBe(1)
-    expect(new Set(answers.map(({ userType }) => userType))).toEqual(new Set(['eval']))
-    expect(await server.database.read((tx) => tx.users.count({}, 10))).toBe(1)
-  })
-
   test('is rejected in each login with the message of its intent, and may try again', async () => {
     let asked = 0
     await using server = await setup(BY_WEBHOOK, async () => {

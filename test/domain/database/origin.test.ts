@@ -1,11 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import {
-  addOrigin,
-  isLoopbackOrigin,
-  isOriginAllowed,
-  listOrigins,
-  removeOrigin,
-} from '../../../src/domain/database/origin'
+import { addOrigin, listOrigins, removeOrigin } from '../../../src/domain/database/origin'
 import { refusalOf, setupStore } from '../../auth/setup'
 
 async function setupOrigins() {
@@ -121,92 +115,5 @@ describe('listing an origin', () => {
     expect(await origins.remove('http://INTRANET.example:80/')).toBe(true)
     expect(await origins.remove('http://intranet.example')).toBe(false)
     expect(await origins.list()).toEqual([])
-  })
-})
-
-describe('an Origin header', () => {
-  const listed = [
-    'https://app.example.com',
-    'https://oauth.example.com/callback',
-    'http://localhost:5173',
-    'capacitor://localhost',
-    'myapp://callback/done',
-    'app://my.app',
-    'ionic://localhost',
-    'tauri://localhost',
-    'chrome-extension://abcdefgh',
-  ]
-
-  test('is allowed when it is listed exactly, for any path of the entry', () => {
-    for (const header of [
-      'https://app.example.com',
-      'https://oauth.example.com',
-      'http://localhost:5173',
-      'capacitor://localhost',
-      'myapp://callback',
-      'app://my.app',
-      'ionic://localhost',
-      'tauri://localhost',
-      'chrome-extension://abcdefgh',
-    ]) {
-      expect(isOriginAllowed(listed, header)).toBe(true)
-    }
-  })
-
-  test('is refused when anything differs', () => {
-    for (const header of [
-      '',
-      'https://app.example.com.evil.example',
-      'https://evil.example',
-      'https://evilapp.example.com',
-      'https://sub.app.example.com',
-      'http://app.example.com',
-      'https://app.example.com:8443',
-      'https://app.example.com/',
-      'https://APP.example.com',
-      'http://localhost',
-      'http://localhost:51730',
-      'ionic://local',
-      'app://my.app.evil',
-      'app://my',
-      'app:my.app',
-      'app://',
-      'chrome-extension://bcdefgh',
-      'null',
-      'file://',
-    ]) {
-      expect(isOriginAllowed(listed, header)).toBe(false)
-    }
-  })
-
-  test('of a page without an origin is allowed by an entry for an application', () => {
-    const withApplication = [...listed, 'app:My Application']
-    expect(isOriginAllowed(withApplication, 'null')).toBe(true)
-    expect(isOriginAllowed(withApplication, 'file://')).toBe(true)
-    expect(isOriginAllowed(withApplication, 'app:My Application')).toBe(false)
-  })
-
-  test('is of this machine when its host is', () => {
-    for (const header of [
-      'http://localhost',
-      'http://localhost:5173',
-      'https://app.localhost',
-      'http://127.0.0.1:3000',
-      'http://127.1.2.3',
-      'http://[::1]:3000',
-    ]) {
-      expect(isLoopbackOrigin(header)).toBe(true)
-    }
-    for (const header of [
-      'null',
-      'capacitor://localhost',
-      'http://localhost.example.com',
-      'http://127.0.0.1.example.com',
-      'http://localhost:5173/path',
-      'http://localhost@evil.example',
-      'http://10.0.0.1',
-    ]) {
-      expect(isLoopbackOrigin(header)).toBe(false)
-    }
   })
 })

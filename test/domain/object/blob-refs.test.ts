@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../../src/domain/access/actor'
-import { upsertObjects } from '../../../src/domain/object/upsert'
-import { codeOf, refusalOf } from '../../auth/setup'
+import { codeOf } from '../../auth/setup'
 import {
   administrator,
   alice,
@@ -14,8 +13,6 @@ import {
   uploadText,
 } from '../blob/setup'
 import { blobsIn, mentionsBlobs } from '../../../src/domain/value/blob'
-import { ROW_RULES } from '../../../src/domain/rows/row-rules'
-
 describe('references in an object', () => {
   const none = (value: object) => blobsIn({ value, text: '"_bt":' })
 
@@ -50,45 +47,6 @@ describe('references in an object', () => {
 })
 
 describe('a reference', () => {
-  test('lets those who read its realm read the blob, regardless of _hasBlobRefs', async () => {
-    await using world = await setupBlobWorld()
-    await uploadText(world, alice, 'one')
-    const file = { realmId: 'rlm-team', list: [{ image: refTo('one') }], _hasBlobRefs: 0 }
-    const stored = await world.put(alice, 'files', file)
-    expect(stored).toMatchObject(file)
-    expect(await readersOf(world, 'one')).toEqual(['alice', 'bob'])
-    await world.put(administrator, 'files', { ...stored, list: [] }, 'all')
-    expect(await readersOf(world, 'one')).toEqual(['alice'])
-  })
-
-  test('of a public object lets everyone read the blob, who has no token too', async () => {
-    await using world = await setupBlobWorld()
-    await uploadText(world, administrator, 'one')
-    await world.put(administrator, 'files', { image: refTo('one') }, 'public')
-    expect(await readersOf(world, 'one')).toEqual(['alice', 'bob', 'carol', null])
-  })
-
-  test('moves with its object, and goes with it', async () => {
-    await using world = await setupBlobWorld()
-    await uploadText(world, alice, 'one')
-    const { id } = await world.put(alice, 'files', { image: refTo('one') })
-    expect(await readersOf(world, 'one')).toEqual(['alice'])
-    await world.put(alice, 'files', { id, image: refTo('one'), realmId: 'rlm-team' })
-    expect(await readersOf(world, 'one')).toEqual(['alice', 'bob'])
-    await world.remove(alice, 'files', String(id))
-    expect(await readersOf(world, 'one')).toEqual(['alice'])
-  })
-
-  test('of a realm that is deleted counts no more from that moment on', async () => {
-    await using world = await setupBlobWorld()
-    await uploadText(world, alice, 'one')
-    await world.put(alice, 'files', { realmId: 'rlm-team', image: refTo('one') })
-    await world.remove(alice, 'realms', 'rlm-team')
-    expect(await readersOf(world, 'one')).toEqual(['alice'])
-    await world.work()
-    expect(await readersOf(world, 'one')).toEqual(['alice'])
-  })
-
   test('in a realm that the reader left counts for them no more', async () => {
     await using world = await setupBlobWorld()
     await uploadText(world, alice, 'one')
@@ -108,18 +66,6 @@ describe('a reference', () => {
 })
 
 describe('a reference to a blob that its writer may not read', () => {
-  test.each(['my', 'all'] as const)('is refused on /%s, naming the property', async (view) => {
-    await using world = await setupBlobWorld()
-    await uploadText(world, alice, 'secret')
-    // The scopes of a view are for its route to check.
-    const row = { realmId: 'bob', a: [{ b: refTo('secret') }] }
-    expect(await refusalOf(() => world.put(bob, 'files', row, view))).toMatchObject({
-      code: 'BLOB_NOT_READABLE',
-      reason: 'a.0.b',
-    })
-    expect(await readersOf(world, 'secret')).toEqual(['alice'])
-  })
-
   test('is refused in the public realm without permission to read the blob', async () => {
     await using world = await setupBlobWorld()
     await uploadText(world, alice, 'secret')
@@ -135,35 +81,6 @@ describe('a reference to a blob that its writer may not read', () => {
     await add('own')
     expect(await readersOf(world, 'secret')).toEqual(['alice'])
     expect(await readersOf(world, 'own', [ANONYMOUS])).toEqual([null])
-  })
-
-  test('is refused alike when there is no such blob, or the ref is none', async () => {
-    await using world = await setupBlobWorld()
-    await uploadText(world, alice, 'secret')
-    const refusals = []
-    for (const ref of ['1:secret', '1:nothing', '2:secret', 'secret', '']) {
-      const file = { file: { _bt: 'Blob', ref, size: 1 } }
-      const { code, message, reason } = await refusalOf(() => world.put(bob, 'files', file))
-      refusals.push(`${code} ${message} ${reason}`)
-    }
-    expect(new Set(refusals).size).toBe(1)
-    expect(refusals[0]).toContain('BLOB_NOT_READABLE "file" references a blob that is not there')
-  })
-
-  test('stores nothing of its request', async () => {
-    await using world = await setupBlobWorld()
-    await uploadText(world, alice, 'secret')
-    const { database, clock } = world
-    const objects = [{ id: 'good' }, { id: 'bad', file: refTo('secret') }]
-    const upsert = { actor: bob, view: 'my' as const, table: 'files', objects, isArray: true }
-    const write = () =>
-      upsertObjects(database, { ...upsert, now: clock.now(), rulesByTable: ROW_RULES })
-    expect(await codeOf(write)).toBe('BLOB_NOT_READABLE')
-    await database.read((tx) => {
-      const table = tx.tables.find('files')
-      if (table === undefined) throw new Error('no table')
-      expect(tx.objects.count(table, 1_000_000)).toBe(0)
-    })
   })
 
   test('is refused to a user who can read the blob only with GLOBAL_READ', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { admitUser } from '../../../src/domain/user/policy'
 import { startJob } from '../../../src/domain/job/job'
-import { codeOf } from '../../auth/setup'
 import { auditLine } from '../../contract/audit'
 import { code } from '../../contract/codes'
 import { refreshToken } from '../../contract/fixture'
@@ -22,30 +21,6 @@ import { recipientOf } from '../../../src/domain/store/mails'
 const INVITED = { realm: 1, accepted: false, rejected: false, permissions: {}, roles: [] }
 
 describe('a deleted user (spec.md §3)', () => {
-  test('takes everything that only they could see', async () => {
-    await using world = await setupWorld()
-    await world.put('notes', [note(ALICE, 'private'), { title: 'mine', realmId: ALICE }])
-    await world.put('realms', [{ realmId: 'rlm-diary', name: 'Diary' }], ALICE)
-    await world.put('notes', [note('rlm-diary', 'dear diary')], ALICE)
-    await world.put('notes', [note(BOB, 'of Bob'), note('rlm-public', 'of all')])
-    await world.remove(ALICE)
-    // From this moment, before any job has run.
-    expect(titles(await world.list('notes'))).toEqual(['of Bob', 'of all'])
-    expect(await world.list('realms')).toEqual([])
-    expect(titles(await world.list('notes', ALICE))).toEqual(['of all'])
-    await using jobs = world.runJobs()
-    await jobs.idle()
-    expect(titles(await world.list('notes'))).toEqual(['of Bob', 'of all'])
-    const { database } = world
-    await database.read((tx) => {
-      expect(tx.jobs.list()).toEqual([])
-      expect(tx.users.find(ALICE)).toBeUndefined()
-      expect(tx.realms.isUsed(ALICE)).toBe(false)
-      expect(tx.realms.isUsed('rlm-diary')).toBe(false)
-      expect(tx.memberships.ofUser(ALICE, 100)).toEqual([])
-    })
-  })
-
   test('leaves lines about operations under a random id, without an address', async () => {
     await using world = await setupWorld()
     await world.database.write((tx) => {
@@ -125,24 +100,6 @@ describe('a deleted user (spec.md §3)', () => {
       return tx.objects.findTombstone(tx.tables.find('members')!, 'mmb1', (ref) => ref === two)
     })
     expect(tombstone?.entered).toBe(born)
-  })
-
-  test('leaves what others share, without them in it', async () => {
-    await using world = await setupWorld()
-    await world.put('realms', [{ realmId: 'rlm-team', name: 'Team', owner: ALICE }])
-    await world.put('members', [
-      member('rlm-team', ALICE, { permissions: { manage: '*' } }),
-      member('rlm-team', BOB, { permissions: { add: ['notes'] } }),
-    ])
-    await world.put('notes', [
-      note('rlm-team', 'shared'),
-      { ...note('rlm-team', 'hers'), owner: ALICE },
-    ])
-    await world.remove(ALICE)
-    expect(titles(await world.list('notes', BOB))).toEqual(['hers', 'shared'])
-    expect(await world.list('realms', BOB)).toMatchObject([{ realmId: 'rlm-team', owner: null }])
-    expect(await world.list('members', BOB)).toMatchObject([{ userId: BOB }])
-    expect(await world.list('notes', ALICE)).toEqual([])
   })
 
   test('leaves no trace of the rows of members that were theirs', async () => {
@@ -283,33 +240,5 @@ describe('a deleted user (spec.md §3)', () => {
       BOB,
     )
     expect(titles(await world.list('notes', BOB))).toEqual(['cake'])
-  })
-
-  test('comes back as a new user, without any earlier data', async () => {
-    await using world = await setupWorld()
-    const { database } = world
-    await world.put('notes', [note(ALICE, 'private')])
-    await world.put('realms', [{ realmId: 'rlm-team', owner: ALICE }])
-    await world.put('members', [member('rlm-team', BOB)])
-    await world.put('notes', [note('rlm-team', 'shared')])
-    const before = await database.read((tx) => tx.users.find(ALICE))
-    await world.remove(ALICE)
-    const after = await database.write((tx) =>
-      admitUser(tx, { id: ALICE, email: null, name: null }, { action: 'prod' }, NOW),
-    )
-    expect(after.incarnation).not.toBe(before?.incarnation)
-    expect(await world.list('notes', ALICE)).toEqual([])
-    expect(await world.list('realms', ALICE)).toEqual([])
-    await world.put('notes', [note(ALICE, 'new')], ALICE)
-    await using jobs = world.runJobs()
-    await jobs.idle()
-    expect(titles(await world.list('notes', ALICE))).toEqual(['new'])
-  })
-
-  test('is unknown from then on', async () => {
-    await using world = await setupWorld()
-    expect(await codeOf(() => world.remove('nobody'))).toBe('UNKNOWN_USER')
-    await world.remove(ALICE)
-    expect(await codeOf(() => world.remove(ALICE))).toBe('UNKNOWN_USER')
   })
 })
