@@ -8,14 +8,11 @@ import {
 import * as fc from 'fast-check'
 import { isNameText } from '../../src/domain/value/key'
 import { ALICE, BOB, setupData } from './setup'
-import { share } from '../setup'
 
 /** The clients' own library, with the types that the add-on and the SDK register. */
 const TSON = TypesonSimplified(builtInTypeDefs, fakeFileTypeDef, undefinedTypeDef)
 
 describe('typed values (protocol.md §1.2)', () => {
-  const shared = share(setupData)
-
   test('of all kinds are kept as they came, unknown ones with any content', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
@@ -209,5 +206,4 @@ describe('JSON', () => {
     expect((answer.body as { message: string }).message).toContain(`write "${better}"`)
     expect((await alice.get('/my/plain')).text).toBe('[]')
   })
-
 })

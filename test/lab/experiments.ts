@@ -35,7 +35,6 @@ import { measureFirstSyncs } from './first-syncs'
 import { restartBesideClients } from './restarts'
 import { findPython, runSchemathesis } from './schemathesis'
 import { timeSecrets } from './secret-times'
-import { soak } from './soak'
 import { findSqlmap, runSqlmap } from './sqlmap'
 import { floodSockets } from './socket-floods'
 import { stallReaders } from './stalled-readers'
@@ -148,7 +147,7 @@ export const experiments: readonly Experiment[] = [
     rounds: 20,
     obstacle: mayMount ? undefined : 'only root may mount',
     run: (rounds, seed) =>
-      runTests(['test/sqlite/full-disk', 'test/blobs/full-disk'], rounds, seed, rounds),
+      runTests(['test/sqlite/full-disk', 'test/blobs/disk/full-disk'], rounds, seed, rounds),
   },
   {
     promise: 5,
@@ -313,13 +312,6 @@ export const experiments: readonly Experiment[] = [
     run: (rounds) => importBesideCrowd(rounds),
   },
   {
-    promise: 38,
-    title: 'mixed work leaves no memory, no descriptor and no log behind (a day: --rounds 1440)',
-    unit: 'minutes',
-    rounds: 20,
-    run: (rounds, seed) => soak(rounds, seed),
-  },
-  {
     promise: 45,
     title: 'ten restarts in a minute beside twenty published clients that write',
     unit: 'restarts',
@@ -331,7 +323,7 @@ export const experiments: readonly Experiment[] = [
     title: 'simulated clients converge, see what they may see and respect cause and effect',
     unit: 'histories',
     rounds: 100_000,
-    run: (rounds, seed) => runTests(['test/sync/model/model-1'], rounds, seed),
+    run: (rounds, seed) => runTests(['test/sync/model/model.test.ts'], rounds, seed),
   },
   {
     promise: 46,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { createVault } from '../../src/auth/key/seal'
-import { codeOf, DAY, HOUR, MINUTE, refusalOf, SECOND } from '../auth/setup'
+import { DAY, HOUR, MINUTE, refusalOf, SECOND } from '../auth/setup'
 import { until } from '../timing'
 import { ALICE, otpLetter, setupMailer } from './setup'
 import { startSmtp } from './smtp-server'
@@ -261,32 +261,6 @@ describe('where mails go', () => {
     const kept = await server.database.read((tx) => tx.settings.find('mail'))
     expect(JSON.stringify(kept)).not.toContain('secret')
     expect(await server.mailer.route()).toMatchObject({ to: 'smtp://me@relay.example.com:587' })
-  })
-
-  test.each([
-    { address: 'relay.example.com' },
-    { sender: 'nobody' },
-    { address: 'smtp://relay.example.com', sender: null },
-  ])('cannot be %p', async (change) => {
-    await using server = await setupMailer({ sender: null })
-    expect(await codeOf(() => server.mailer.configure(change))).toBe('UNPROCESSABLE')
-    expect(await server.mailer.route()).toBeUndefined()
-  })
-
-  test('is tried at once, and the answer of the mail server told', async () => {
-    await using smtp = await startSmtp()
-    await using server = await setupMailer({ address: `smtp://127.0.0.1:${smtp.port}` })
-    const letter = otpLetter(server.clock)
-    expect(await server.mailer.trySend(letter)).toMatchObject({
-      to: `smtp://127.0.0.1:${smtp.port}`,
-    })
-    expect(smtp.mails).toHaveLength(1)
-    await server.mailer.configure({ address: 'smtp://127.0.0.1:1' })
-    expect(await refusalOf(() => server.mailer.trySend(letter))).toMatchObject({
-      code: 'MAIL_FAILED',
-      message: expect.stringContaining('Nothing listens at 127.0.0.1:1'),
-    })
-    expect(await server.waiting()).toBe(0)
   })
 })
 

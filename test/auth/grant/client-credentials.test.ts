@@ -349,24 +349,6 @@ describe('a public key', () => {
   })
 })
 
-describe('a grant type', () => {
-  test('that is not served is refused by name', async () => {
-    await using server = await setupAuthority()
-    for (const grant_type of ['password', 'device_code', 'constructor', '__proto__']) {
-      const refusal = await refusalOf(() => server.ask({ grant_type }))
-      expect(refusal.code).toBe('UNSUPPORTED_GRANT_TYPE')
-      expect(refusal.message).toContain(grant_type)
-    }
-  })
-
-  test('must be there', async () => {
-    await using server = await setupAuthority()
-    for (const grant_type of [undefined, null, '', 42, ['otp']]) {
-      expect(await codeOf(() => server.ask({ grant_type }))).toBe('INVALID_REQUEST')
-    }
-  })
-})
-
 const encode = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
 
 describe('an Authorization header (RFC 6749 §2.3.1)', () => {

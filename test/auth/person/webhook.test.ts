@@ -19,29 +19,6 @@ import { Webhook } from 'standardwebhooks'
 
 // protocol.md §13.1
 describe('a web hook', () => {
-  test('is called with a POST in JSON and decides about a newcomer', async () => {
-    using hook = startHook(() => verdict('eval', { displayName: 'Ada', team: 7 }))
-    await using scene = await setupWebhook(hook.url)
-    expect(await scene.webhook.ask(ALICE)).toEqual({
-      action: 'eval',
-      data: { displayName: 'Ada', team: 7 },
-    })
-    const [question] = hook.questions
-    expect(question).toMatchObject({ method: 'POST', path: '/new-user' })
-    expect(question?.text).toBe('{"userId":"alice","email":"alice@example.com"}')
-    expect(question?.headers).toMatchObject({
-      'content-type': 'application/json',
-      'content-length': '46',
-    })
-  })
-
-  test('hears of an address that is not known as null', async () => {
-    using hook = startHook()
-    await using scene = await setupWebhook(hook.url)
-    expect(await scene.webhook.ask({ ...ALICE, email: null })).toEqual({ action: 'prod' })
-    expect(hook.questions[0]?.text).toBe('{"userId":"alice","email":null}')
-  })
-
   test('can verify who asks, with the secret it was given and the one after it', async () => {
     using hook = startHook()
     await using scene = await setupWebhook(hook.url)
@@ -181,28 +158,6 @@ describe('a web hook', () => {
     const stranger = createWebhook({ database, clock, vault, call })
     expect(await codeOf(() => stranger.ask(ALICE))).toBe('STORAGE_FAILED')
     expect(hook.questions).toHaveLength(0)
-  })
-})
-
-describe('a test of a web hook', () => {
-  test('asks once and tells what came of it', async () => {
-    using hook = startHook(() => verdict('eval', { displayName: 'Ada' }))
-    await using scene = await setupWebhook(hook.url)
-    expect(await scene.webhook.test(ALICE)).toEqual({
-      url: hook.url,
-      duration: expect.any(Number),
-      action: 'eval',
-      data: { displayName: 'Ada' },
-    })
-    expect(verified(hook.questions[0]!, scene.secret)).toMatchObject({ userId: 'alice' })
-  })
-
-  test('tells its administrator what is wrong', async () => {
-    using hook = startHook(() => new Response('', { status: 500 }))
-    await using scene = await setupWebhook(hook.url)
-    const { message } = await refusalOf(() => scene.webhook.test(ALICE))
-    expect(message).toMatch(/^The web hook failed: 127\.0\.0\.1:\d+ answers 500$/)
-    expect(hook.questions).toHaveLength(1)
   })
 })
 

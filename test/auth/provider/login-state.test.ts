@@ -24,13 +24,6 @@ test('comes back as it was sealed, by a clock that is years ahead or behind', as
   }
 })
 
-test('is over after half an hour', async () => {
-  const { clock, states } = setup()
-  const { text } = await states.begin(LOGIN, newSecret())
-  clock.advance(30 * MINUTE)
-  expect(await codeOf(() => states.open(text))).toBe('INVALID_REQUEST')
-})
-
 test('its proof follows from the state and the browser, and is another for each', async () => {
   const { states } = setup()
   const [one, two] = [newSecret(), newSecret()]

@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { startJob } from '../../../src/domain/job/job'
-import {
-  admitUser,
-  changePolicy,
-  findPolicy,
-  type Policy,
-  rejection,
-  verdictOn,
-} from '../../../src/domain/user/policy'
+import { admitUser, changePolicy, findPolicy, type Policy } from '../../../src/domain/user/policy'
 import { codeOf, refusalOf, setupStore } from '../../auth/setup'
 import { DAY } from '../../../src/domain/value/time'
 
@@ -71,21 +64,6 @@ describe('the policy for new users', () => {
     expect(await codeOf(() => scene.change({ hookUrl: null }))).toBe('UNPROCESSABLE')
     expect(await scene.database.read(findPolicy)).toMatchObject(asking)
     expect(await scene.change({ newUsers: 'prod', hookUrl: null })).toMatchObject({ hookUrl: null })
-  })
-
-  test('creates no user at a login, for any policy', () => {
-    for (const newUsers of ['prod', 'eval', 'reject', 'webhook'] as const) {
-      const policy = { newUsers }
-      expect(verdictOn(policy, 'login')).toBe('reject')
-      expect(verdictOn(policy, 'register')).toBe(newUsers)
-      expect(verdictOn(policy)).toBe(newUsers)
-    }
-  })
-
-  test('rejects with the message of the intent', () => {
-    expect(rejection('login').code).toBe('USER_NOT_REGISTERED')
-    expect(rejection().code).toBe('USER_NOT_REGISTERED')
-    expect(rejection('register').code).toBe('USER_NOT_ACCEPTED')
   })
 })
 

@@ -1,4 +1,0 @@
-import { test } from 'bun:test'
-import { expectHistories, PATIENCE_MS, TITLE } from './parts'
-
-test(TITLE, () => expectHistories(1), PATIENCE_MS)
