@@ -17,11 +17,15 @@ async function openGuide(guide: string) {
   const server = undo.use(await setupServerAt(systemClock, settings))
   const { url } = undo.use(servePage(withOwnFiles(pageOf(guide, `'${server.main}'`))))
   const parts = undo.move()
+  const faults: string[] = []
   return {
     server,
     smtp,
+    /** What the pages have thrown: the server of the guides covers a page with it. */
+    faults,
     async openAs(email: string): Promise<Page> {
       const { page } = parts.use(await browser.openDevice())
+      page.on('pageerror', ({ message }) => faults.push(message))
       await page.goto(url)
       await logIn(page, smtp, email)
       return page
@@ -77,6 +81,7 @@ test('the page of the guide shares a list, keeps to the permissions and makes it
   await until(async () => (await stored('realms')).length === 0)
   const mine = { owner: 'alice@example.com', realmId: 'alice@example.com' }
   expect(await stored('todoItems')).toMatchObject([mine, mine])
+  expect(scene.faults).toEqual([])
 })
 
 test('an invitation of the page of the guide that is declined goes away', async () => {
@@ -88,6 +93,7 @@ test('an invitation of the page of the guide that is declined goes away', async 
   await bob.getByRole('button', { name: 'Decline' }).click()
   await until(async () => (await bob.locator('header p').count()) === 0)
   expect(await bob.locator('h2').count()).toBe(0)
+  expect(scene.faults).toEqual([])
 })
 
 test('the page of the guide shows a picture on another device, byte by byte', async () => {
