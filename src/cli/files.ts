@@ -25,6 +25,11 @@ export function openInput({ terminal }: Cli, path: string): Input {
   return { bytes: Bun.file(path).stream(), size: stats.size }
 }
 
+/** The text of a file, or of standard input for `-`. Throws `UsageError` when there is none. */
+export async function readText(cli: Cli, path: string): Promise<string> {
+  return await new Response(openInput(cli, path).bytes).text()
+}
+
 const DEVICE_BYTES = 64 * 1024
 
 function readDevice(path: string): ReadableStream<Uint8Array> {

@@ -4,7 +4,7 @@ import type { OutputOf } from '../control/operations'
 import { holdsSecret } from '../mail/address'
 import { variableNames } from '../mail/samples'
 import { carryOut, type Cli, example, tell, withDatabase } from './command'
-import { openInput } from './files'
+import { openInput, readText } from './files'
 import { print, shownOnce } from './output'
 import { table } from './table'
 
@@ -105,7 +105,7 @@ function isSecret(address: string): boolean {
   }
 }
 
-/** `satchel template list|show|set|reset`: the mail templates of a database (protocol.md §13.2). */
+/** `satchel template list|show|preview|set|reset`: the mail templates of a database (protocol.md §13.2). */
 export function addTemplateCommands(program: Command, cli: Cli): void {
   const template = program
     .command('template')
@@ -129,6 +129,24 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
       const { content, isOwn } = await carryOut(cli, 'template.show', { ...options, name })
       if (options.json) await print(cli, options, { name, content, isOwn }, '')
       else await cli.terminal.write(content)
+    })
+
+  withDatabase(template.command('preview'))
+    .description('print a template filled with sample data')
+    .argument('<name>', 'as satchel template list shows it')
+    .argument('[file]', 'a template that is not set yet, - for standard input')
+    .addHelpText('after', VARIABLES)
+    .addHelpText(
+      'after',
+      example(
+        'satchel template preview otp-body-html > preview.html',
+        'satchel template preview otp-subject my-subject.handlebars',
+      ),
+    )
+    .action(async (name, file, options) => {
+      const content = file === undefined ? null : await readText(cli, file)
+      const mail = await carryOut(cli, 'template.preview', { ...options, name, content })
+      await print(cli, options, mail, partOf(mail, name))
     })
 
   withDatabase(template.command('set'))
@@ -158,6 +176,12 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
 function tableOf(templates: OutputOf<'template.list'>, width?: number): string {
   const rows = templates.map(({ id, isOwn }) => [id, isOwn ? 'this database' : 'built in'])
   return table(['name', 'source'], rows, width)
+}
+
+/** The part of a mail that a template of this name makes. */
+function partOf(mail: OutputOf<'template.preview'>, name: string): string {
+  if (name.endsWith('-subject')) return mail.subject
+  return name.endsWith('-html') ? mail.html : mail.text
 }
 
 const VARIABLES = `

@@ -6,6 +6,7 @@ import { sampleLetter } from '../mail/samples'
 import {
   getTemplate,
   listTemplates,
+  previewMail,
   requireTemplate,
   resetTemplate,
   setTemplate,
@@ -89,6 +90,20 @@ export const mailOperations = {
   'template.show': onDatabase(
     { scopes: MANAGE, effect: 'read', summary: 'Show a mail template', input: { name: text } },
     ({ database }, { name }) => database.read((tx) => getTemplate(tx, name)),
+  ),
+
+  /** `content` is a template that is not stored; null previews the stored one. */
+  'template.preview': onDatabase(
+    {
+      scopes: MANAGE,
+      effect: 'read',
+      summary: 'Fill a mail template with sample data',
+      input: { name: text, content: optional(text) },
+    },
+    async (host, { name, content }) => {
+      const templates = await host.database.read(listTemplates)
+      return await previewMail(templates, name, content, host.name)
+    },
   ),
 
   /** The template is the upload. */

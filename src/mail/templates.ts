@@ -87,6 +87,27 @@ export function resetTemplate(tx: WriteTx, id: string): boolean {
   return true
 }
 
+/**
+ * A sample mail of the kind that the template `id` is a part of. `content` takes the place of that part; null leaves it as
+ * it is among `templates`. Throws `UNPROCESSABLE` as `requireTemplate`.
+ */
+export async function previewMail(
+  templates: readonly MailTemplate[],
+  id: string,
+  content: string | null,
+  database: string,
+): Promise<Wording> {
+  requireName(id)
+  const tried = content === null ? undefined : await requireTemplate(id, content)
+  const kind = kindOf(id)
+  const variables = { ...sampleVariables('alice@example.com', database)[kind] }
+  return await wordMail(
+    templates.map((each) => (each.id === tried?.id ? tried : each)),
+    kind,
+    variables,
+  )
+}
+
 const FOLDER = 'email-templates/'
 const KINDS: readonly MailKind[] = ['otp', 'invite']
 

@@ -1,5 +1,7 @@
+import axe from 'axe-core'
 import { expect, test } from 'bun:test'
 import { setupAdmin } from '../http/admin/setup'
+import { until } from '../timing'
 import { openAdmin } from './admin-page'
 import { useChromium } from './chromium'
 
@@ -24,10 +26,24 @@ test('a login provider is added with its secret, and removed', async () => {
   await dialog.getByRole('alert').getByText('secret').waitFor()
   await dialog.getByLabel('Client secret').fill('s3cret')
   await dialog.getByLabel('Text of its button').fill('<b>GitHub</b>')
+  await dialog.getByText('More', { exact: true }).click()
+  await dialog.getByLabel('Scopes to request').fill('read:user, user:email')
+  await dialog.getByLabel('Picture for its button').fill('icon.svg')
+  await dialog.getByLabel('Accept its e-mail addresses').check()
+  await dialog.getByRole('button', { name: 'Add' }).click()
+  await dialog.getByRole('alert').getByText('the icon must be an https address').waitFor()
+  await dialog.getByLabel('Picture for its button').fill('https://example.com/icon.svg')
   await dialog.getByRole('button', { name: 'Add' }).click()
   await box.getByText('<b>GitHub</b>').waitFor()
   expect(await commands.run('provider.list', MAIN)).toMatchObject([
-    { name: 'github', clientId: 'todo', hasSecret: true },
+    {
+      name: 'github',
+      clientId: 'todo',
+      hasSecret: true,
+      scopes: ['read:user', 'user:email'],
+      iconUrl: 'https://example.com/icon.svg',
+      options: { trustsEmail: true },
+    },
   ])
   await box.getByRole('button', { name: 'Remove github' }).click()
   await dialog.getByRole('button', { name: 'Remove the login provider' }).click()
@@ -49,7 +65,7 @@ test('a mail template is changed, a mistake is refused, and the built-in one com
   await box.getByRole('button', { name: 'Change otp-subject' }).click()
   await dialog.getByLabel('Handlebars').fill('{{#if')
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await dialog.getByRole('alert').waitFor()
+  await dialog.getByRole('alert').first().waitFor()
   await dialog.getByLabel('Handlebars').fill('Your code: {{{otp}}}')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await box.getByText('own', { exact: true }).waitFor()
@@ -58,5 +74,63 @@ test('a mail template is changed, a mistake is refused, and the built-in one com
   await dialog.getByRole('button', { name: 'Return to the built-in template' }).click()
   await box.getByText('own', { exact: true }).waitFor({ state: 'detached' })
   expect(await show()).toEqual(builtIn)
+  expect(faults).toEqual([])
+})
+
+test('the mail that a template makes is beside it while it is typed, its HTML without scripts', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands, '#/main/database')
+  const box = page.locator('section.box', { hasText: 'Mail templates' })
+  const dialog = page.getByRole('dialog')
+  const preview = dialog.getByRole('region', { name: 'Preview' })
+  await box.getByRole('button', { name: 'Change invite-subject' }).click()
+  await preview.getByText('Satchel invites you to a test list').waitFor()
+  await dialog.getByLabel('Handlebars').fill('Join <b>{{{realmName}}}</b>')
+  await preview.getByText('Join <b>a test list</b>').waitFor()
+  await dialog.getByLabel('Handlebars').fill('{{otp}}')
+  await preview.getByRole('alert').getByText('it has no variable {{otp}}').waitFor()
+  await dialog.getByLabel('Handlebars').fill('Join {{{realmName}}}')
+  await preview.getByRole('alert').waitFor({ state: 'detached' })
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+
+  await box.getByRole('button', { name: 'Change otp-body-html' }).click()
+  const frame = preview.frameLocator('iframe')
+  await frame.getByText('ABCD1234').first().waitFor()
+  const content = '<h1>{{otp}}</h1><script>document.body.append("ran")</script>'
+  await dialog.getByLabel('Handlebars').fill(content)
+  await frame.getByRole('heading', { name: 'ABCD1234' }).waitFor()
+  expect(await frame.locator('body').textContent()).not.toEndWith('ran')
+  await page.evaluate(axe.source)
+  const found = await page.evaluate<{ id: string }[]>(
+    `axe.run('dialog', { iframes: false }).then(({ violations }) => violations)`,
+  )
+  expect(found.map(({ id }) => id)).toEqual([])
+  await preview.getByRole('button', { name: 'Text' }).click()
+  await preview.getByText('within 10 minutes').waitFor()
+  expect(faults.filter((fault) => !fault.includes('/admin/mail/'))).toEqual([])
+})
+
+test('a test mail of each kind is sent to an address', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands, '#/main/database')
+  const box = page.locator('section.box', { hasText: 'Sending mails' })
+  for (const [kind, subject] of [
+    ['a login code', 'ABCD1234 is your code for main'],
+    ['an invitation', 'Satchel invites you to a test list'],
+  ] as const) {
+    await box.getByLabel('Address').fill('ann@example.com')
+    await box.getByLabel('Kind of mail').selectOption(kind)
+    await box.getByRole('button', { name: 'Send a test mail' }).click()
+    await until(async () => {
+      const { mails } = await server.commands.run('mail.list', MAIN)
+      return mails.some((mail) => mail.subject === subject)
+    })
+  }
+  await box.getByText('It was sent.').waitFor()
   expect(faults).toEqual([])
 })

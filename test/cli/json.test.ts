@@ -83,6 +83,7 @@ const RUNS: readonly (readonly [line: string, exitCode?: number])[] = [
   ['template list'],
   ['template set otp-subject FOLDER/secret'],
   ['template show otp-subject'],
+  ['template preview otp-subject'],
   ['template reset otp-subject'],
   ['key rotate'],
   ['key reseal', 2],

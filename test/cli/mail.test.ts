@@ -112,6 +112,21 @@ describe('satchel template', () => {
     expect((await reset()).stdout).toBe('otp-subject was the built-in template already\n')
   })
 
+  test('prints a template filled in, also one that is not set', async () => {
+    using satchel = await setup()
+    const preview = (name: string, ...file: string[]) =>
+      satchel.run(['template', 'preview', name, ...file], 'Kod {{{otp}}}')
+    expect((await preview('otp-subject')).stdout).toBe('ABCD1234 is your code for main\n')
+    expect((await preview('otp-subject', '-')).stdout).toBe('Kod ABCD1234\n')
+    expect((await preview('invite-body-html')).stdout).toContain('<html')
+    expect((await preview('invite-body-txt')).stdout).toContain(
+      'https://example.com/this-is-a-test',
+    )
+    const wrong = await preview('invite-subject', '-')
+    expect(wrong).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('{{otp}}') })
+    expect((await preview('otp-subject', 'none.handlebars')).stderr).toContain('There is no file')
+  })
+
   test('refuses a template with a mistake, and says where it is', async () => {
     using satchel = await setup()
     const set = await satchel.run(['template', 'set', 'otp-body-txt', '-'], 'Hello\n{{#if otp}\n')

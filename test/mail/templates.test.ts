@@ -4,6 +4,7 @@ import type { Database, ReadTx } from '../../src/domain/store/store'
 import {
   getTemplate,
   listTemplates,
+  previewMail,
   requireTemplate,
   resetTemplate,
   setTemplate,
@@ -230,5 +231,40 @@ describe('a template of a database', () => {
     expect(await codeOf(() => database.write((tx) => resetTemplate(tx, 'none')))).toBe(
       'UNPROCESSABLE',
     )
+  })
+})
+
+describe('a preview', () => {
+  const preview = async (database: Database, id: string, content: string | null) =>
+    await previewMail(await database.read(listTemplates), id, content, 'shop')
+
+  test('is a sample mail with the stored templates, or with one that is not stored', async () => {
+    await using scene = await setupTemplates()
+    await scene.set('invite-subject', 'Join {{{realmName}}}')
+    const stored = await preview(scene.database, 'invite-body-html', null)
+    expect(stored.subject).toBe('Join a test list')
+    expect(stored.html).toContain('https://example.com/this-is-a-test')
+    const tried = await preview(
+      scene.database,
+      'otp-body-html',
+      '<b>{{otp}}</b> for {{originName}}',
+    )
+    expect(tried).toMatchObject({
+      subject: 'ABCD1234 is your code for shop',
+      html: '<b>ABCD1234</b> for shop',
+    })
+    expect((await preview(scene.database, 'otp-body-html', null)).html).not.toBe(tried.html)
+  })
+
+  test('refuses what could not be stored', async () => {
+    await using scene = await setupTemplates()
+    for (const [id, content] of [
+      ['otp-footer', null],
+      ['otp-subject', '{{#if otp'],
+      ['otp-body-txt', 'No code'],
+      ['otp-subject', '{{nope}}'],
+    ] as const) {
+      expect(await codeOf(() => preview(scene.database, id, content))).toBe('UNPROCESSABLE')
+    }
   })
 })

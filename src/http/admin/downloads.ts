@@ -102,10 +102,10 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts)
     return fileAnswer(call, body, 'application/octet-stream', name)
   }
 
-  /** The HTML of a mail, for a frame. */
+  /** The HTML of a mail, or of a preview of one, for a frame. */
   async function sendMail(visit: Visit): Promise<Response> {
     const { run, operation } = await redeem(visit)
-    if (operation !== 'mail.read') throw wrongTicket()
+    if (!MAILS.has(operation)) throw wrongTicket()
     const output = await run.run(async () => {}, visit.call.sent.signal)
     const html = isRecord(output) ? output['html'] : undefined
     return mailAnswer(visit.call, typeof html === 'string' ? html : '')
@@ -114,6 +114,8 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts)
   return { prepare, sendFile, sendMail }
 }
 
+/** The operations whose output has the `html` of a mail. */
+const MAILS: ReadonlySet<string> = new Set(['mail.read', 'template.preview'])
 const JSON_TYPE = 'application/json;charset=utf-8'
 
 function wrongTicket(): SatchelError {

@@ -110,6 +110,33 @@ describe('a download', () => {
   })
 })
 
+describe('a mail for a frame', () => {
+  const open = async (browser: Browser, body: object) =>
+    await browser.send('GET', `/mail/${await ticketFor(browser, { name: 'mail', ...body })}`, {
+      headers: { 'satchel-admin-key': undefined },
+    })
+
+  test('is the HTML of a template, without scripts and without an origin', async () => {
+    await using server = await setupAdmin()
+    const browser = await server.logIn()
+    const content = '<script>alert(1)</script>{{otp}}'
+    const input = { database: 'main', name: 'otp-body-html', content }
+    const answer = await open(browser, { operation: 'template.preview', input })
+    expect(answer.status).toBe(200)
+    const policy = answer.headers.get('content-security-policy')
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain('; sandbox; ')
+    expect(await answer.text()).toBe('<script>alert(1)</script>ABCD1234')
+  })
+
+  test('is nothing else', async () => {
+    await using server = await setupAdmin()
+    const browser = await server.logIn()
+    const answer = await open(browser, { operation: 'db.list', input: {} })
+    expect(await refusal(answer)).toEqual([404, 'UNKNOWN_ROUTE'])
+  })
+})
+
 describe('an upload', () => {
   const input = { database: 'main', table: null, realm: null, atomic: false, dryRun: false }
   const path = (given: object) =>

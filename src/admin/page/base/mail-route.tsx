@@ -19,6 +19,7 @@ export function MailRoute() {
   const { value, error } = useOperation<Route | null>('mail.show', input)
   const test = useTask<unknown>()
   const [to, setTo] = useState('')
+  const [kind, setKind] = useState('otp')
   return (
     <section class="part box">
       <h2>Sending mails</h2>
@@ -43,7 +44,7 @@ export function MailRoute() {
           class="joined"
           onSubmit={(event) => {
             event.preventDefault()
-            void test.run('mail.test', { ...input, to: to.trim(), kind: 'otp' })
+            void test.run('mail.test', { ...input, to: to.trim(), kind })
           }}
         >
           <input
@@ -54,6 +55,14 @@ export function MailRoute() {
             value={to}
             onInput={({ currentTarget }) => setTo(currentTarget.value)}
           />
+          <select
+            aria-label="Kind of mail"
+            value={kind}
+            onChange={({ currentTarget }) => setKind(currentTarget.value)}
+          >
+            <option value="otp">a login code</option>
+            <option value="invite">an invitation</option>
+          </select>
           <button disabled={test.isBusy}>Send a test mail</button>
         </form>
       )}

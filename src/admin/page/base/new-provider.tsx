@@ -14,11 +14,19 @@ type FieldName =
   | 'authorizationUrl'
   | 'tokenUrl'
   | 'userInfoUrl'
+  | 'iconUrl'
 
 const NAMES: readonly (readonly [FieldName, string])[] = [
   ['name', 'Name in addresses'],
   ['displayName', 'Text of its button'],
 ]
+
+const PLACEHOLDERS: Partial<Record<FieldName, string>> = {
+  tenant: 'common',
+  issuer: 'https://login.example.com',
+  iconUrl: 'https://example.com/icon.svg',
+}
+const ICON: readonly (readonly [FieldName, string])[] = [['iconUrl', 'Picture for its button']]
 
 /** The types of providers, each with the fields that only it has. */
 const TYPES: Readonly<Record<string, readonly (readonly [FieldName, string])[]>> = {
@@ -43,13 +51,22 @@ export function NewProvider({ onClose, onAdded }: { onClose: () => void; onAdded
   const [clientId, setClientId] = useState('')
   const [secret, setSecret] = useState('')
   const [values, setValues] = useState<Partial<Record<FieldName, string>>>({})
+  const [scopes, setScopes] = useState('')
+  const [trustsEmail, setTrustsEmail] = useState(false)
   const fields = [...(TYPES[type] ?? []), ...NAMES]
   const add = async () => {
-    const given = fields.flatMap(([name]) => {
+    const given = [...fields, ...ICON].flatMap(([name]) => {
       const value = values[name]?.trim() ?? ''
       return value === '' ? [] : [[name, value] as const]
     })
-    const input = { database: database.value, type, clientId: clientId.trim() }
+    const named = scopes.split(/[\s,]+/).filter((scope) => scope !== '')
+    const input = {
+      database: database.value,
+      type,
+      clientId: clientId.trim(),
+      trustsEmail,
+      ...(named.length === 0 ? {} : { scopes: named }),
+    }
     const upload = secret.trim() === '' ? {} : { upload: new Blob([secret]) }
     const { name } = await call<{ readonly name: string }>(
       'provider.add',
@@ -59,6 +76,18 @@ export function NewProvider({ onClose, onAdded }: { onClose: () => void; onAdded
     tellDone(`People can log in with ${name}`)
     onAdded()
   }
+  const fieldOf = ([name, title]: readonly [FieldName, string]) => (
+    <label key={name}>
+      <span>{title}</span>
+      <input
+        spellcheck={false}
+        autocomplete="off"
+        placeholder={PLACEHOLDERS[name] ?? (name === 'name' ? type : '')}
+        value={values[name] ?? ''}
+        onInput={({ currentTarget }) => setValues({ ...values, [name]: currentTarget.value })}
+      />
+    </label>
+  )
   return (
     <FormDialog title="Add a login provider" action="Add" onSubmit={add} onClose={onClose}>
       <label>
@@ -94,18 +123,31 @@ export function NewProvider({ onClose, onAdded }: { onClose: () => void; onAdded
           onInput={({ currentTarget }) => setSecret(currentTarget.value)}
         />
       </label>
-      {fields.map(([name, title]) => (
-        <label key={name}>
-          <span>{title}</span>
+      {fields.map(fieldOf)}
+      <details class="more-fields">
+        <summary>More</summary>
+        <label>
+          <span>Scopes to request</span>
           <input
             spellcheck={false}
             autocomplete="off"
-            placeholder={name === 'name' ? type : ''}
-            value={values[name] ?? ''}
-            onInput={({ currentTarget }) => setValues({ ...values, [name]: currentTarget.value })}
+            placeholder="Those that tell the address and the name"
+            value={scopes}
+            onInput={({ currentTarget }) => setScopes(currentTarget.value)}
           />
         </label>
-      ))}
+        {ICON.map(fieldOf)}
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={trustsEmail}
+            onChange={({ currentTarget }) => setTrustsEmail(currentTarget.checked)}
+          />
+          <span>
+            Accept its e-mail addresses although it does not say that it has verified them
+          </span>
+        </label>
+      </details>
       <p class="soft small">
         <a href="docs/login" target="_blank" rel="noopener">
           How to get a client id of each provider

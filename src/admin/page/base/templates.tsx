@@ -1,20 +1,11 @@
 import { useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
-import { FormDialog } from '../parts/form-dialog'
 import { Icon } from '../parts/icon'
-import { call } from '../server/call'
 import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
 import { askToDestroy } from '../shell/destroy'
 import { database } from '../shell/route'
-import { tellDone } from '../shell/toasts'
-
-interface Template {
-  readonly id: string
-  readonly content: string
-  /** False for a built-in one. */
-  readonly isOwn: boolean
-}
+import { type Template, TemplateDialog } from './template-dialog'
 
 /** The templates of mails: those of the database, and the built-in ones for the rest. */
 export function Templates() {
@@ -25,6 +16,9 @@ export function Templates() {
   return (
     <section class="part box">
       <h2>Mail templates</h2>
+      <p class="soft small">
+        A mail has a subject, a text and an HTML body: of a login code (otp) and of an invitation.
+      </p>
       <Failure error={error} onAgain={reload} />
       <ul class="rows">
         {value?.map((template) => (
@@ -78,45 +72,5 @@ export function Templates() {
         />
       )}
     </section>
-  )
-}
-
-function TemplateDialog({
-  template: { id, ...stored },
-  onClose,
-  onSaved,
-}: {
-  template: Template
-  onClose: () => void
-  onSaved: () => void
-}) {
-  const [content, setContent] = useState(stored.content)
-  const save = async () => {
-    const upload = new Blob([content])
-    await call('template.set', { database: database.value, name: id }, { upload })
-    tellDone(`The template ${id} was saved`)
-    onSaved()
-  }
-  return (
-    <FormDialog title={id} action="Save" onSubmit={save} onClose={onClose}>
-      <label>
-        <span>Handlebars</span>
-        <textarea
-          autofocus
-          required
-          class="mono"
-          rows={14}
-          spellcheck={false}
-          value={content}
-          onInput={({ currentTarget }) => setContent(currentTarget.value)}
-        />
-      </label>
-      <p class="soft small">
-        A test mail, above, shows it filled in.{' '}
-        <a href="docs/login" target="_blank" rel="noopener">
-          Names that it may use
-        </a>
-      </p>
-    </FormDialog>
   )
 }

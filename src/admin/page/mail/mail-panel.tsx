@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { Ago } from '../parts/ago'
 import { Copy } from '../parts/copy'
 import { Fact, Facts } from '../parts/facts'
@@ -8,11 +8,11 @@ import { Segments } from '../parts/segments'
 import { visible } from '../parts/visible'
 import { Text } from '../parts/text'
 import { call } from '../server/call'
-import { mailFrame } from '../server/download'
 import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
 import { database } from '../shell/route'
 import { tellDone, tellError } from '../shell/toasts'
+import { MailFrame } from './mail-frame'
 import type { WholeMail } from './mail-info'
 
 type Form = 'text' | 'html' | 'raw'
@@ -114,7 +114,7 @@ function Contents({ mail }: { mail: WholeMail }) {
         <Segments label="Form" choices={choices} chosen={form} onChoose={setForm} />
       )}
       {form === 'html' ? (
-        <Frame id={mail.id} />
+        <MailFrame operation="mail.read" input={{ database: database.value, id: mail.id }} />
       ) : (
         <pre class="mail-text" tabIndex={0} role="region" aria-label="Contents">
           {visible(text ?? '')}
@@ -122,14 +122,4 @@ function Contents({ mail }: { mail: WholeMail }) {
       )}
     </>
   )
-}
-
-/** The HTML of a mail, which the server sends without scripts and without the rights of this page. */
-function Frame({ id }: { id: string }) {
-  const [address, setAddress] = useState<string | null>(null)
-  useEffect(() => {
-    mailFrame({ database: database.value, id }).then(setAddress, tellError)
-  }, [id])
-  if (address === null) return <div class="mail-frame" aria-busy="true" />
-  return <iframe class="mail-frame" title="The mail as it is read" sandbox="" src={address} />
 }

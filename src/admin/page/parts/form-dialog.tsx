@@ -9,12 +9,14 @@ export function FormDialog({
   action,
   onSubmit,
   onClose,
+  isWide = false,
   children,
 }: {
   title: string
   action: string
   onSubmit: () => Promise<unknown>
   onClose: () => void
+  isWide?: boolean
   children: ComponentChildren
 }) {
   const [error, setError] = useState<unknown>(undefined)
@@ -28,7 +30,7 @@ export function FormDialog({
       .finally(() => setIsBusy(false))
   }
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} isWide={isWide} onClose={onClose}>
       <form class="form" onSubmit={submit}>
         {children}
         <Failure error={error} />

@@ -1,3 +1,5 @@
+import { useEffect, useRef } from 'preact/hooks'
+
 /** A row of buttons of which one is chosen. */
 export function Segments<Name extends string>({
   label,
@@ -10,10 +12,21 @@ export function Segments<Name extends string>({
   chosen: Name
   onChoose: (name: Name) => void
 }) {
+  const row = useRef<HTMLDivElement>(null)
+  // On a narrow screen the row scrolls.
+  useEffect(() => {
+    const button = row.current?.querySelector('[aria-pressed=true]')
+    button?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [chosen])
   return (
-    <div class="segments" role="group" aria-label={label}>
+    <div class="segments" role="group" aria-label={label} ref={row}>
       {choices.map(([name, title]) => (
-        <button key={name} aria-pressed={name === chosen} onClick={() => onChoose(name)}>
+        <button
+          key={name}
+          type="button"
+          aria-pressed={name === chosen}
+          onClick={() => onChoose(name)}
+        >
           {title}
         </button>
       ))}

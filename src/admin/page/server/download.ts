@@ -15,9 +15,9 @@ export async function fetchFile(operation: string, input: object): Promise<Array
   return await (await request(`file/${ticket}`)).arrayBuffer()
 }
 
-/** The address of the HTML of a mail, which is good once. */
-export async function mailFrame(input: object): Promise<string> {
-  return `${BASE}/mail/${await ticketFor('mail.read', input, 'mail')}`
+/** The address of the HTML of the mail that an operation answers with, which is good once. */
+export async function mailFrame(operation: string, input: object): Promise<string> {
+  return `${BASE}/mail/${await ticketFor(operation, input, 'mail')}`
 }
 
 async function ticketFor(operation: string, input: object, name: string): Promise<string> {
