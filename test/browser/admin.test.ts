@@ -79,14 +79,15 @@ test('a session that ends in the middle of an edit leaves the text, which a new 
 
 test('the keyboard goes everywhere: ? lists the keys, Ctrl K finds pages and tables', async () => {
   await using server = await setupAdmin()
-  await server.commands.run(
+  const { commands } = server
+  await commands.run(
     'schema.push',
     { database: 'main', wait: true },
     { upload: new Blob(['{"recipes":"@id"}']).stream() },
   )
   await using device = await browser.openDevice()
   const { page } = device
-  await openAdmin(page, server.commands)
+  await openAdmin(page, commands)
   await page.keyboard.press('?')
   const keys = page.getByRole('dialog', { name: 'Keys' })
   await keys.getByText('Pause and go on').waitFor()
@@ -101,6 +102,17 @@ test('the keyboard goes everywhere: ? lists the keys, Ctrl K finds pages and tab
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'recipes' }).waitFor()
   expect(page.url()).toEndWith('#/main/data/recipes')
+
+  await commands.run('realm.add', { database: 'main', realm: 'rlmNorway', name: 'Norway <b>' })
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('norw')
+  await page.getByRole('option', { name: 'Norway <b> realm' }).click()
+  await page.getByRole('complementary', { name: 'Norway <b>' }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('audit')
+  await page.keyboard.press('Enter')
+  await page.getByRole('columnheader', { name: 'Operation' }).waitFor()
+  expect(page.url()).toEndWith('#/main/server/audit')
 })
 
 test('the page comes back by itself when the server does', async () => {

@@ -10,22 +10,13 @@ import { Log } from './log'
 import { Sessions } from './sessions'
 import { Settings } from './settings'
 import { Status } from './status'
+import { SERVER_VIEWS } from './views'
 
-const VIEWS = [
-  ['state', 'State', 'status'],
-  ['databases', 'Databases', 'db.list'],
-  ['backups', 'Backups', 'backup.list'],
-  ['settings', 'Settings', 'server.show'],
-  ['log', 'Log', 'log.follow'],
-  ['audit', 'Audit', 'audit.list'],
-  ['logins', 'Logins', 'session.list'],
-] as const
-
-type View = (typeof VIEWS)[number][0]
+type View = (typeof SERVER_VIEWS)[number][0]
 
 /** The server of all databases: for the owner of the data folder. */
 export function Server() {
-  const views = VIEWS.filter(([, , needs]) => may(needs))
+  const views = SERVER_VIEWS.filter(([, , needs]) => may(needs))
   const [named] = place.value.rest
   const view = views.find(([name]) => name === named)?.[0] ?? views[0]?.[0] ?? 'state'
   const [about, setAbout] = useState('')

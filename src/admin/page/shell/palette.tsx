@@ -1,8 +1,11 @@
 import { signal } from '@preact/signals'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Dialog } from '../parts/dialog'
+import { SERVER_VIEWS } from '../machine/views'
 import { Icon, type IconName } from '../parts/icon'
+import { Text } from '../parts/text'
 import { call } from '../server/call'
+import type { Realm } from '../sharing/rows'
 import { logOut, may } from '../server/session'
 import { databaseNames } from './databases'
 import { showHelp } from './help'
@@ -25,9 +28,11 @@ interface Goal {
 }
 
 const MOST = 50
+/** So many users, and so many realms. */
+const MOST_OF_KIND = 5
 const PAUSE_MS = 150
 
-/** Goes to pages, databases, tables, users and keys, by a few letters of their names. */
+/** Goes to pages and their views, databases, tables, users, realms and keys, by a few letters of their names. */
 export function Palette() {
   return isShown.value ? <Opened /> : null
 }
@@ -38,7 +43,11 @@ function Opened() {
   const found = useFound(text)
   const goals = useMemo(
     () => [
-      ...rank(text, [...pageGoals(), ...found.tables, ...otherGoals()], ({ text }) => text),
+      ...rank(
+        text,
+        [...pageGoals(), ...found.tables, ...viewGoals(text), ...otherGoals()],
+        ({ text }) => text,
+      ),
       ...found.others,
     ],
     [text, found],
@@ -67,14 +76,14 @@ function Opened() {
       <div class="palette">
         <label class="palette-input">
           <Icon name="search" />
-          <span class="hidden">Page, table, user or key</span>
+          <span class="hidden">Page, table, user, realm or key</span>
           <input
             autofocus
             role="combobox"
             aria-expanded="true"
             aria-controls="goals"
             aria-activedescendant={`goal-${chosen}`}
-            placeholder="Page, table, user, or table/key"
+            placeholder="Page, table, user, realm, or table/key"
             value={text}
             onKeyDown={move}
             onInput={({ currentTarget }) => {
@@ -86,7 +95,7 @@ function Opened() {
         <ul id="goals" role="listbox" aria-label="Goals" ref={list}>
           {goals.map((goal, at) => (
             <li
-              key={`${goal.kind} ${goal.text}`}
+              key={`${goal.kind} ${goal.text} ${at}`}
               id={`goal-${at}`}
               role="option"
               aria-selected={at === chosen}
@@ -94,8 +103,8 @@ function Opened() {
               onClick={() => run(goal)}
             >
               <Icon name={goal.icon} />
-              <span class="clip" dir="auto">
-                {goal.text}
+              <span class="clip">
+                <Text text={goal.text} />
               </span>
               <span class="soft small">{goal.kind}</span>
             </li>
@@ -110,6 +119,15 @@ function Opened() {
 function pageGoals(): Goal[] {
   return openPages().map(({ name, title, icon }) => {
     return { icon, text: title, kind: 'page', run: () => goTo(name) }
+  })
+}
+
+/** They are no choice until a name is typed: the page has them. */
+function viewGoals(text: string): Goal[] {
+  if (text.trim() === '') return []
+  const views = SERVER_VIEWS.filter(([, , needs]) => may('status') && may(needs))
+  return views.map(([name, title]) => {
+    return { icon: 'server', text: title, kind: 'Server', run: () => goTo('server', name) }
   })
 }
 
@@ -130,7 +148,7 @@ interface Found {
   readonly others: readonly Goal[]
 }
 
-/** Tables of the database, users that match, and the object of `table/key`. */
+/** Tables of the database, users and realms that match, and the object of `table/key`. */
 function useFound(text: string): Found {
   const [tables, setTables] = useState<readonly Goal[]>([])
   const [others, setOthers] = useState<readonly Goal[]>([])
@@ -167,13 +185,32 @@ async function findOthers(text: string, signal: AbortSignal): Promise<Goal[]> {
     const [table, key] = [text.slice(0, slash), text.slice(slash + 1)]
     return [{ icon: 'data', text, kind: 'object', run: () => goTo('data', table, key) }]
   }
+  const found = await Promise.all([findUsers(text, signal), findRealms(text, signal)])
+  return found.flat()
+}
+
+async function findUsers(search: string, signal: AbortSignal): Promise<Goal[]> {
   if (!may('user.list')) return []
-  const query = new URLSearchParams({ search: text, limit: '5' }).toString()
+  const query = new URLSearchParams({ search, limit: String(MOST_OF_KIND) }).toString()
   const input = { database: database.value, query }
   const { data } = await call<{ data: readonly { userId: string }[] }>('user.list', input, {
     signal,
   })
   return data.map(({ userId }) => {
     return { icon: 'people', text: userId, kind: 'user', run: () => goTo('people', userId) }
+  })
+}
+
+async function findRealms(search: string, signal: AbortSignal): Promise<Goal[]> {
+  if (!may('realm.list')) return []
+  const input = { database: database.value, limit: MOST_OF_KIND, search }
+  const { realms } = await call<{ realms: readonly Realm[] }>('realm.list', input, { signal })
+  return realms.map(({ realm, name }) => {
+    return {
+      icon: 'sharing',
+      text: name || realm,
+      kind: 'realm',
+      run: () => goTo('sharing', realm),
+    }
   })
 }
