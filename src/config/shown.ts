@@ -20,5 +20,13 @@ function shown(config: Settings, name: keyof Settings): string {
   const value: unknown = config[name]
   if (value === null) return ''
   if (SECRET.has(name)) return 'set'
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return FORMS[name]?.(config) ?? (typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+/** Settings that are shown as they are written. */
+const FORMS: { readonly [Name in keyof Settings]?: (config: Settings) => string } = {
+  offloadBeyond: ({ offloadBeyond }) => offloadBeyond.text,
+  backupAt: ({ backupAt: { hours, minutes } }) =>
+    [hours, minutes].map((part) => String(part).padStart(2, '0')).join(':'),
+  backupKeep: ({ backupKeep: { days, weeks, months } }) => `${days}d,${weeks}w,${months}m`,
 }
