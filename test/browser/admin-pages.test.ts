@@ -107,7 +107,7 @@ async function fillWithHostile({ commands, main, ...server }: Setup): Promise<vo
   }
   const objects = HOSTILE.map((text) => {
     const value = JSON.stringify(text)
-    return `{"id":${value},"__proto__":${value},"constructor":{"toString":${value}},${value}:[${value}],"at":{"$t":"Date","v":"NaN"}}`
+    return `{"id":${value},"__proto__":${value},"long":"${'long '.repeat(2_000)}","constructor":{"toString":${value}},${value}:[${value}],"at":{"$t":"Date","v":"NaN"}}`
   })
   await post('notes', `[${objects.join(',')}]`)
   for (const name of HOSTILE) {
@@ -136,18 +136,18 @@ async function lookAtAll(
       await go(page, `#/main/${name}`)
       await page.locator('main h1, main .empty h2').first().waitFor()
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
-      const { violations, overhang } = await look(page, {
+      const { violations, overhang, cut } = await look(page, {
         withAxe: !isPartial || screen.width > 1000,
       })
-      if (violations.length > 0 || overhang > 0) {
-        found.push({ name, colorScheme, violations, overhang })
+      if (violations.length > 0 || overhang > 0 || cut > 0) {
+        found.push({ name, colorScheme, violations, overhang, cut })
       }
     }
   }
   return { found, faults }
 }
 
-/** What axe finds on a page, and how far it is wider than the screen. */
+/** What axe finds on a page, how far it is wider than the screen, and how many of its parts are cut off. */
 async function look(page: Page, { withAxe }: { withAxe: boolean }) {
   // A script of the page would be blocked by its policy.
   if (withAxe) await page.evaluate(axe.source)
@@ -161,5 +161,10 @@ async function look(page: Page, { withAxe }: { withAxe: boolean }) {
   return {
     violations: violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) })),
     overhang: Math.max(0, scrolled - width),
+    cut: await page.evaluate<number>(CUT),
   }
 }
+
+/** Boxes that hide a part of their content: the page around them should scroll instead. */
+const CUT = `[...document.querySelectorAll('.snippet, .segments, .code-card, .box')]
+  .filter(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight + 1).length`

@@ -48,7 +48,7 @@ export function Files() {
           </button>
         </PageHead>
         <Failure error={error} onAgain={reload} />
-        <FileWork onDone={reload} />
+        {blobs.length > 0 && <FileWork onDone={reload} />}
         {value !== undefined && blobs.length === 0 ? (
           <Empty icon="files" title={onlyUnreferenced ? 'All files are referenced' : 'No file yet'}>
             <p>
@@ -64,11 +64,15 @@ export function Files() {
               <thead>
                 <tr>
                   <th scope="col">File</th>
-                  <th scope="col">Type</th>
+                  <th scope="col" class="wide-only">
+                    Type
+                  </th>
                   <th scope="col" class="number">
                     Size
                   </th>
-                  <th scope="col">Came</th>
+                  <th scope="col" class="wide-only">
+                    Came
+                  </th>
                   <th scope="col">Referenced</th>
                 </tr>
               </thead>
@@ -122,11 +126,11 @@ function BlobRow({ blob, isChosen }: { blob: BlobInfo; isChosen: boolean }) {
           </span>
         </button>
       </th>
-      <td class="soft">
+      <td class="soft wide-only">
         <Text text={type} most={60} />
       </td>
       <td class="number">{sizeText(size)}</td>
-      <td class="soft">
+      <td class="soft wide-only">
         <Ago at={created} />
       </td>
       <td>

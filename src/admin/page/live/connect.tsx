@@ -12,7 +12,7 @@ export function Connect() {
       <span class="empty-sign">
         <Icon name="live" />
       </span>
-      <h2>Nothing was written since this page is open</h2>
+      <h2>Nothing was written since this page was opened</h2>
       <p class="soft">
         Each change appears here the moment it is stored: its author, the devices that heard of it
         and how fast, and the reason when a write is rejected. Connect an application:

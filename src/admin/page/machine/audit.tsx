@@ -45,7 +45,9 @@ export function Audit() {
             <tr>
               <th scope="col">Operation</th>
               <th scope="col">By</th>
-              <th scope="col">Way</th>
+              <th scope="col" class="wide-only">
+                Way
+              </th>
               <th scope="col">Result</th>
               <th scope="col">When</th>
             </tr>
@@ -59,7 +61,7 @@ export function Audit() {
                 <td>
                   <Text text={callerOf(line)} />
                 </td>
-                <td class="soft">{line.door}</td>
+                <td class="soft wide-only">{line.door}</td>
                 <td>
                   <span
                     class={`badge ${line.result === 'done' ? 'good' : line.result === 'begun' ? 'info' : 'bad'}`}

@@ -34,7 +34,9 @@ export function Sessions() {
             <th scope="col">Login</th>
             <th scope="col">Rights</th>
             <th scope="col">From</th>
-            <th scope="col">Began</th>
+            <th scope="col" class="wide-only">
+              Began
+            </th>
             <th scope="col">Ends</th>
             <th scope="col">
               <span class="hidden">Actions</span>
@@ -50,7 +52,7 @@ export function Sessions() {
                 {reads && ', read only'}
               </td>
               <td class="soft">{address}</td>
-              <td class="soft">
+              <td class="soft wide-only">
                 <Ago at={began} />
               </td>
               <td class="soft">

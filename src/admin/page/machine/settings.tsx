@@ -32,7 +32,9 @@ export function Settings() {
           <tr>
             <th scope="col">Setting</th>
             <th scope="col">Value</th>
-            <th scope="col">Source</th>
+            <th scope="col" class="wide-only">
+              Source
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -40,11 +42,17 @@ export function Settings() {
             <tr key={name}>
               <th scope="row" class="mono">
                 {name}
+                {source !== null && (
+                  <span class="narrow-only soft small">
+                    {' '}
+                    <Text text={source} />
+                  </span>
+                )}
               </th>
               <td class="wrap">
                 {text === '' ? <span class="v-null">not set</span> : <Text text={text} />}
               </td>
-              <td class="soft">{source === null ? 'default' : <Text text={source} />}</td>
+              <td class="soft wide-only">{source === null ? 'default' : <Text text={source} />}</td>
             </tr>
           ))}
         </tbody>

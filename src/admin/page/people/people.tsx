@@ -79,7 +79,9 @@ export function People() {
                   <th scope="col">User</th>
                   <th scope="col">Licence</th>
                   <th scope="col">Last login</th>
-                  <th scope="col">Created</th>
+                  <th scope="col" class="wide-only">
+                    Created
+                  </th>
                 </tr>
               </thead>
               <tbody>
@@ -141,7 +143,7 @@ function UserRow({ user, isChosen }: { user: User; isChosen: boolean }) {
       <td class="soft">
         <Ago at={user.lastLogin} />
       </td>
-      <td class="soft">
+      <td class="soft wide-only">
         <Ago at={user.created} />
       </td>
     </tr>

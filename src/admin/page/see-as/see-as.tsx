@@ -29,6 +29,7 @@ export function SeeAs() {
           value={table ?? ''}
           onChange={({ currentTarget }) => setChosen(currentTarget.value)}
         >
+          {tables?.length === 0 && <option value="">no table</option>}
           {tables?.map(({ name }) => (
             <option key={name} value={name}>
               {name}

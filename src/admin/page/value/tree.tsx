@@ -48,9 +48,7 @@ function Branch({ name, value, depth }: { name: string; value: unknown; depth: n
         <Icon name="right" />
         <Name name={name} />
         {isOpen ? (
-          <span class="soft small">
-            {inside.length} {described.kind === 'list' ? 'items' : 'properties'}
-          </span>
+          <span class="soft small">{countOf(inside.length, described.kind === 'list')}</span>
         ) : (
           <span class="clip">
             <Value value={value} />
@@ -60,6 +58,11 @@ function Branch({ name, value, depth }: { name: string; value: unknown; depth: n
       {isOpen && <Tree entries={inside} depth={depth + 1} />}
     </li>
   )
+}
+
+function countOf(count: number, isList: boolean): string {
+  if (count === 1) return isList ? '1 item' : '1 property'
+  return `${count.toLocaleString()} ${isList ? 'items' : 'properties'}`
 }
 
 function Name({ name }: { name: string }) {
