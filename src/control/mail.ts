@@ -2,6 +2,7 @@ import { DOORS, MANAGE } from '../domain/access/door'
 import type { MailKind, TemplateFile } from '../domain/store/mailer'
 import { isRecord } from '../domain/value/value'
 import { requireEmail } from '../domain/value/email'
+import { SatchelError } from '../domain/value/error'
 import { sampleLetter } from '../mail/samples'
 import {
   getTemplate,
@@ -11,7 +12,7 @@ import {
   resetTemplate,
   setTemplate,
 } from '../mail/templates'
-import { oneOf, optional, text, type Field, ok, schemaOf, schemaRef, whole } from './fields'
+import { filled, oneOf, optional, text, type Field, ok, schemaOf, schemaRef, whole } from './fields'
 import { onDatabase, readUpload } from './operation'
 
 const KINDS: readonly MailKind[] = ['otp', 'invite']
@@ -25,6 +26,12 @@ const files: Field<readonly TemplateFile[]> = {
   schema: { type: 'array', items: schemaRef('TemplateFile') },
   expected: 'an array of {path, content}',
   parse: (value) => (Array.isArray(value) && value.every(isFile) ? value : undefined),
+}
+
+const variables: Field<Readonly<Record<string, unknown>>> = {
+  schema: { type: 'object' },
+  expected: 'an object',
+  parse: (value = {}) => (isRecord(value) ? value : undefined),
 }
 
 function isFile(value: unknown): value is TemplateFile {
@@ -174,6 +181,69 @@ export const mailOperations = {
     async ({ mailer: { templates } }, { files: given }, { write }) => {
       const checked = await templates.check(given)
       return { ok: true, numUpdatedTemplates: await write((tx) => templates.store(tx, checked)) }
+    },
+  ),
+
+  /**
+   * Mails templates that are not stored to the owner of the client. Another address needs a mail server of the database
+   * itself, or development: the server's own is not for mails to anybody.
+   */
+  'template.test': onDatabase(
+    {
+      scopes: DOORS.testTemplate,
+      effect: 'read',
+      summary: 'Mail templates to try them out',
+      input: {
+        subjectStr: filled,
+        bodyTxtStr: filled,
+        bodyHtmlStr: filled,
+        vars: variables,
+        to: optional(text),
+      },
+      rest: {
+        operationId: 'testTemplate',
+        address: 'POST /templates/test-send',
+        description:
+          'To the owner of the client. Another address (`to`) needs a mail server of the database itself, or development.',
+        examples: {
+          'A mail': {
+            subjectStr: 'Your code is {{{otp}}}',
+            bodyTxtStr: '{{{otp}}}',
+            bodyHtmlStr: '<b>{{otp}}</b>',
+            vars: { otp: 'ABCD1234' },
+          },
+        },
+        answer: {
+          description: 'It was sent.',
+          schema: schemaOf({ ok, emailReceiver: text }),
+          example: ['To the owner', { ok: true, emailReceiver: 'alice@example.com' }],
+        },
+        refusals: ['MAIL_FAILED'],
+      },
+    },
+    async ({ mailer }, { subjectStr, bodyTxtStr, bodyHtmlStr, vars, to }, context) => {
+      const { actor, folder, read } = context
+      const client = await read((tx) => tx.clients.find(actor.credential?.facts.clientId ?? ''))
+      const owner = client?.email ?? actor.email
+      const receiver = to === null ? owner : requireEmail(to, 'UNPROCESSABLE', 'to')
+      if (receiver === null) {
+        throw new SatchelError(
+          'UNPROCESSABLE',
+          'The client of this token has no e-mail address: name a receiver with --to',
+          { reason: 'to' },
+        )
+      }
+      const route = await mailer.route()
+      if (receiver !== owner && route?.isOwn === false && !folder.keepsMails()) {
+        throw new SatchelError(
+          'NOT_AUTHORIZED',
+          'Test mails to others need a mail server of the database: satchel mail set',
+          { reason: 'to' },
+        )
+      }
+      const parts = { subject: subjectStr, text: bodyTxtStr, html: bodyHtmlStr }
+      await mailer.tryTemplates(receiver, parts, vars)
+      return { ok: true, emailReceiver: receiver }
     },
   ),
 

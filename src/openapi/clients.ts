@@ -13,7 +13,7 @@ import {
 const CREDENTIALS = { clientId: 'c2vR8XkFZ0m7yTn4bLw1sA', clientSecret: 'its-secret-is-shown-once' }
 const CREDENTIAL_PROPERTIES = { clientId: { type: 'string' }, clientSecret: { type: 'string' } }
 
-/** The answers about the API clients of a database. */
+/** The answers of the routes for managers of a database. */
 export const CLIENT_SCHEMAS: Readonly<Record<string, Schema>> = {
   ClientCredentials: {
     description: 'The id and the secret of a client. The secret is shown once.',
@@ -29,6 +29,10 @@ export const CLIENT_SCHEMAS: Readonly<Record<string, Schema>> = {
       description: 'False until its owner has fetched the key with `dexie-cloud connect`.',
     },
     scopes: { type: 'array', items: { enum: SCOPES } },
+  }),
+  TemplateFile: object({
+    path: text('Such as `email-templates/otp-subject.handlebars`.'),
+    content: { type: 'string' },
   }),
 }
 

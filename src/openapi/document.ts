@@ -9,7 +9,6 @@ import { CHANGES_OPERATIONS } from './changes'
 import { CLIENT_OPERATIONS, CLIENT_SCHEMAS } from './clients'
 import { INVITATION_OPERATIONS } from './invitations'
 import { LOGIN_OPERATIONS, LOGIN_SCHEMAS } from './logins'
-import { MANAGEMENT_OPERATIONS, MANAGEMENT_SCHEMAS } from './management'
 import { OBJECT_SCHEMAS, ROW_SCHEMAS, VALUE_SCHEMAS } from './object-schemas'
 import { OBJECT_OPERATIONS } from './objects'
 import { HEADERS, withQuota, refusals, ERROR_CODES, MEANINGS } from './refusals'
@@ -39,7 +38,6 @@ const OPERATIONS: Operations = {
   ...INVITATION_OPERATIONS,
   ...BLOB_OPERATIONS,
   ...SYNC_OPERATIONS,
-  ...MANAGEMENT_OPERATIONS,
   ...CLIENT_OPERATIONS,
   ...TRANSFER_OPERATIONS,
   ...SERVICE_OPERATIONS,
@@ -95,7 +93,6 @@ export function createDocument(
         ...USER_SCHEMAS,
         ...SYNC_SCHEMAS,
         ...CLIENT_SCHEMAS,
-        ...MANAGEMENT_SCHEMAS,
         ...WEBHOOK_SCHEMAS,
         ...ROW_SCHEMAS,
         ...VALUE_SCHEMAS,

@@ -7,16 +7,10 @@ export type Fields = Readonly<Record<string, unknown>>
 /** The largest body of a command, in bytes. */
 export const MOST_BYTES = 2 * 1024 * 1024
 
-/** Throws `UNPROCESSABLE`, like all below. */
+/** Throws `UNPROCESSABLE`, like `expected`. */
 export function requireFields(body: unknown): Fields {
   if (isRecord(body)) return body
   throw new SatchelError('UNPROCESSABLE', 'The body must be a JSON object')
-}
-
-export function requireText(body: Fields, name: string): string {
-  const value = body[name]
-  if (typeof value === 'string' && value !== '') return value
-  throw expected(name, 'a non-empty string')
 }
 
 export function expected(name: string, what: string): SatchelError {

@@ -5,43 +5,36 @@ import { database } from '../bearer'
 import { MOST_BYTES, requireFields } from '../body/fields'
 import { bearerToken } from '../caller'
 import type { HttpContext } from '../context'
-import { templateRoutes } from './templates'
 
 /** The routes of the public command line client, `dexie-cloud`, that are no operations (protocol.md §9). */
 export function managementRoutes(http: HttpContext): AnyElysia {
-  return new Elysia({ name: 'management' }).use(templateRoutes(http)).use(
-    new Elysia({ name: 'fetched clients' }).use(database(http)).post(
-      '/:database/clients/connect',
-      async ({ call, host }) => {
-        http.limits.request(call, host, null)
-        const token = bearerToken(call.sent.headers.get('authorization'))
-        const source = { scratch: host.scratch, maxBytes: MOST_BYTES }
-        try {
-          const client = await host.authority.proofs.spend(token, (email) =>
-            http.bodies.json(call, source, (given) => {
-              const requirePending = requireFields(given)['requireUnverified'] === true
-              const { address } = call
-              const change = {
-                operation: 'client.connect',
-                database: host.name,
-                caller: email,
-                address,
-              }
-              return http.record(change, (record) =>
-                host.database.write((tx) => {
-                  record(tx)
-                  return connectClient(tx, host.clock, email, requirePending)
-                }),
-              )
-            }),
-          )
-          return answer(call, JSON.stringify(client), { headers: NO_STORE })
-        } catch (error) {
-          throw http.limits.failure(call, error)
-        }
-      },
-      { parse: 'none', detail: { operationId: 'connectClient' } },
-    ),
+  return new Elysia({ name: 'management' }).use(database(http)).post(
+    '/:database/clients/connect',
+    async ({ call, host }) => {
+      http.limits.request(call, host, null)
+      const token = bearerToken(call.sent.headers.get('authorization'))
+      const source = { scratch: host.scratch, maxBytes: MOST_BYTES }
+      try {
+        const client = await host.authority.proofs.spend(token, (email) =>
+          http.bodies.json(call, source, (given) => {
+            const requirePending = requireFields(given)['requireUnverified'] === true
+            const { address } = call
+            const operation = 'client.connect'
+            const change = { operation, database: host.name, caller: email, address }
+            return http.record(change, (record) =>
+              host.database.write((tx) => {
+                record(tx)
+                return connectClient(tx, host.clock, email, requirePending)
+              }),
+            )
+          }),
+        )
+        return answer(call, JSON.stringify(client), { headers: NO_STORE })
+      } catch (error) {
+        throw http.limits.failure(call, error)
+      }
+    },
+    { parse: 'none', detail: { operationId: 'connectClient' } },
   )
 }
 
