@@ -20,89 +20,62 @@ interface RecordTable<T> {
   readonly noun: string
   /** Each row has the sum of its record. */
   readonly isSummed?: true
-  /** The properties of a record, in the order in which a sum covers them, with their columns. */
-  readonly columns: { readonly [Property in keyof T]-?: Column }
+  /** The properties of a record, in the order in which a sum covers them: `secretHash` is in `secret_hash`. */
+  readonly properties: readonly (keyof T & string)[]
+  /** The properties that are stored as JSON. */
+  readonly json?: readonly (keyof T & string)[]
 }
-
-interface Column {
-  readonly name: string
-  /** The property is stored as JSON. */
-  readonly isJson?: true
-}
-
-const ID = { name: 'id' }
-const CREATED = { name: 'created' }
-const json = (name: string): Column => ({ name, isJson: true })
 
 /** Written by hand: a query builder takes longer to load than the rest of the engine. */
 export const CLIENTS: RecordTable<Client> = {
   name: 'clients',
   noun: 'client',
   isSummed: true,
-  columns: {
-    id: ID,
-    secretHash: { name: 'secret_hash' },
-    scopes: json('scopes'),
-    name: { name: 'name' },
-    created: CREATED,
-    expires: { name: 'expires' },
-    email: { name: 'email' },
-  },
+  properties: ['id', 'secretHash', 'scopes', 'name', 'created', 'expires', 'email'],
+  json: ['scopes'],
 }
 
 export const KEYS: RecordTable<SigningKey> = {
   name: 'keys',
   noun: 'signing key',
-  columns: {
-    id: ID,
-    state: { name: 'state' },
-    publicKey: { name: 'public_key' },
-    sealedPrivateKey: { name: 'sealed_private_key' },
-    created: CREATED,
-    retired: { name: 'retired' },
-  },
+  properties: ['id', 'state', 'publicKey', 'sealedPrivateKey', 'created', 'retired'],
 }
 
 export const PROVIDERS: RecordTable<Provider> = {
   name: 'providers',
   noun: 'provider',
-  columns: {
-    id: ID,
-    type: { name: 'type' },
-    displayName: { name: 'display_name' },
-    iconUrl: { name: 'icon_url' },
-    clientId: { name: 'client_id' },
-    sealedSecret: { name: 'sealed_secret' },
-    scopes: json('scopes'),
-    options: json('options'),
-    created: CREATED,
-  },
+  properties: [
+    'id',
+    'type',
+    'displayName',
+    'iconUrl',
+    'clientId',
+    'sealedSecret',
+    'scopes',
+    'options',
+    'created',
+  ],
+  json: ['scopes', 'options'],
 }
 
 export const ORIGINS: RecordTable<Origin> = {
   name: 'origins',
   noun: 'origin',
-  columns: { id: ID, created: CREATED },
+  properties: ['id', 'created'],
 }
 
 export const SETTINGS: RecordTable<Setting> = {
   name: 'settings',
   noun: 'setting',
-  columns: { id: ID, value: json('value') },
+  properties: ['id', 'value'],
+  json: ['value'],
 }
 
 export const JOBS: RecordTable<Job> = {
   name: 'jobs',
   noun: 'job',
-  columns: {
-    id: ID,
-    kind: { name: 'kind' },
-    state: json('state'),
-    done: { name: 'done' },
-    total: { name: 'total' },
-    created: CREATED,
-    failure: { name: 'failure' },
-  },
+  properties: ['id', 'kind', 'state', 'done', 'total', 'created', 'failure'],
+  json: ['state'],
 }
 
 /** A row as it is stored: each property with the value of its column. */
@@ -138,9 +111,10 @@ export function recordWriter<T extends { readonly id: string }>(
   return {
     ...recordReader(context, table),
     put(record) {
-      const values = Object.entries<Column>(table.columns).map(([property, { isJson }]) => {
-        const value = record[property as keyof T] ?? null
-        return isJson && value !== null ? JSON.stringify(value) : value
+      const { properties, json = [] } = table
+      const values = properties.map((property) => {
+        const value = record[property] ?? null
+        return json.includes(property) && value !== null ? JSON.stringify(value) : value
       })
       const sum = table.isSummed === true ? [sumOfRecord(table, record)] : []
       context.connection.prepare(put).run(...values, ...sum)
@@ -161,8 +135,8 @@ interface Statements {
 }
 
 /** What its statements are made from. */
-type AnyTable = Pick<RecordTable<object>, 'name' | 'noun' | 'isSummed'> & {
-  readonly columns: Readonly<Record<string, Column>>
+type AnyTable = Pick<RecordTable<object>, 'name' | 'isSummed'> & {
+  readonly properties: readonly string[]
 }
 
 const statementsByTable = new Map<AnyTable, Statements>()
@@ -173,17 +147,21 @@ function statementsOf(table: AnyTable): Statements {
   return known
 }
 
-function makeStatements({ name: table, columns, isSummed }: AnyTable): Statements {
-  const named = Object.entries(columns)
+function makeStatements({ name: table, properties, isSummed }: AnyTable): Statements {
   const sum = isSummed === true ? ['sum'] : []
-  const names = [...named.map(([, { name }]) => name), ...sum]
-  const selected = named.map(([property, { name }]) => `${name} AS "${property}"`)
+  const names = [...properties.map(columnOf), ...sum]
+  const selected = properties.map((property) => `${columnOf(property)} AS "${property}"`)
   const changed = names.filter((name) => name !== 'id').map((name) => `${name} = excluded.${name}`)
   return {
     select: `SELECT ${[...selected, ...sum].join(', ')} FROM ${table}`,
     put: `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ON CONFLICT (id) DO UPDATE SET ${changed.join(', ')}`,
     remove: `DELETE FROM ${table} WHERE id = ? RETURNING id`,
   }
+}
+
+/** `secret_hash` of `secretHash`. */
+export function columnOf(property: string): string {
+  return property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 /** The record of a row, which was found by this id. Throws `DAMAGED`. */
@@ -200,12 +178,16 @@ function isSound<T extends object>(table: RecordTable<T>, { sum }: Row, record: 
 }
 
 /** Undefined when a column that has to be JSON is not. */
-function parsed<T extends object>({ columns }: RecordTable<T>, row: Row): T | undefined {
+function parsed<T extends object>(
+  { properties, json = [] }: RecordTable<T>,
+  row: Row,
+): T | undefined {
   const record: Record<string, unknown> = {}
   try {
-    for (const [property, { isJson }] of Object.entries<Column>(columns)) {
+    for (const property of properties) {
       const value = row[property]
-      record[property] = isJson && value !== null ? JSON.parse(value as string) : value
+      const isJson = json.includes(property) && value !== null
+      record[property] = isJson ? JSON.parse(value as string) : value
     }
   } catch {
     return undefined
@@ -234,8 +216,8 @@ function findClient({ connection }: TxContext, id: string) {
   return [row, row === null ? undefined : parsed(CLIENTS, row)] as const
 }
 
-function sumOfRecord<T extends object>({ columns }: RecordTable<T>, record: T): number {
-  return sumOfRow(Object.keys(columns).map((property) => record[property as keyof T]))
+function sumOfRecord<T extends object>({ properties }: RecordTable<T>, record: T): number {
+  return sumOfRow(properties.map((property) => record[property]))
 }
 
 /** All of these but jobs are policy, or are remembered like it. */

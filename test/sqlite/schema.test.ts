@@ -3,7 +3,15 @@ import { join } from 'node:path'
 import { getTableConfig } from 'drizzle-orm/sqlite-core'
 import { openConnection } from '../../src/sqlite/connection'
 import { prepareFile } from '../../src/sqlite/prepare'
-import { CLIENTS, JOBS, KEYS, ORIGINS, PROVIDERS, SETTINGS } from '../../src/sqlite/records'
+import {
+  CLIENTS,
+  columnOf as columnNameOf,
+  JOBS,
+  KEYS,
+  ORIGINS,
+  PROVIDERS,
+  SETTINGS,
+} from '../../src/sqlite/records'
 import * as schema from '../../src/sqlite/schema'
 import { createTestClock } from '../auth/setup'
 import { temporaryFolder } from '../setup'
@@ -39,8 +47,8 @@ test.each(Object.entries(schema))('%s is what the migrations make', (_, table) =
 
 test.each([CLIENTS, JOBS, KEYS, ORIGINS, PROVIDERS, SETTINGS])(
   'records of $name have all columns of their table',
-  ({ name: table, columns, isSummed }) => {
-    const names = Object.values(columns).map(({ name }) => name)
+  ({ name: table, properties, isSummed }) => {
+    const names = properties.map(columnNameOf)
     const all = isSummed === true ? [...names, 'sum'] : names
     const expected = migrated[table]?.map(({ name }) => name) ?? []
     expect(all.toSorted()).toEqual(expected.toSorted())

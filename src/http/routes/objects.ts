@@ -33,28 +33,13 @@ export interface TablePaths {
   readonly translateQuery?: (rawQuery: string) => string
 }
 
-export const ALL: TablePaths = {
-  name: 'all',
-  view: 'all',
-  table: '/:database/all/:table',
-  object: '/:database/all/:table/:key',
-  tableIndex: 2,
-}
+export const ALL = pathsOf('all')
+export const MY = pathsOf('my')
+export const PUBLIC = pathsOf('public')
 
-export const MY: TablePaths = {
-  name: 'my',
-  view: 'my',
-  table: '/:database/my/:table',
-  object: '/:database/my/:table/:key',
-  tableIndex: 2,
-}
-
-export const PUBLIC: TablePaths = {
-  name: 'public',
-  view: 'public',
-  table: '/:database/public/:table',
-  object: '/:database/public/:table/:key',
-  tableIndex: 2,
+function pathsOf(view: ViewName): TablePaths {
+  const table = `/:database/${view}/:table`
+  return { name: view, view, table, object: `${table}/:key`, tableIndex: 2 }
 }
 
 /** The paths that the SDK uses for `/my`, with `?realm=` for `?realmId=` (protocol.md §14.1). */
