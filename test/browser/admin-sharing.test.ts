@@ -60,3 +60,56 @@ test('a realm is added, given a role and a member, changed and removed', async (
   expect((await commands.run('realm.list', MAIN)).realms).toEqual([])
   expect(faults).toEqual([])
 })
+
+test('an object that a user does not see is shared with them from the answer why', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  for (const userId of ['alice@example.com', 'bob@example.com']) {
+    const user = JSON.stringify({ userId, type: 'prod' })
+    await commands.run('user.write', { ...MAIN, user, isNew: true })
+  }
+  const upload = new Blob(['{"notes":"@id"}']).stream()
+  await commands.run('schema.push', { ...MAIN, wait: true }, { upload })
+  const alone = { owner: 'alice@example.com', realmId: 'alice@example.com' }
+  const value = { id: 'milk', title: 'Milk', ...alone }
+  await commands.run('object.put', { ...MAIN, table: 'notes', key: 'milk', value })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/data/notes/milk')
+  const dialog = page.getByRole('dialog')
+  const panel = page.locator('.panel').first()
+
+  await panel.getByRole('button', { name: 'Explain' }).click()
+  await panel.getByLabel('User').fill('bob@example.com')
+  await panel.getByRole('button', { name: 'Ask' }).click()
+  await panel.getByText('private realm of alice@example.com is seen by nobody else').waitFor()
+  await panel.getByRole('button', { name: 'Share it with bob@example.com' }).click()
+  await dialog.getByLabel('Its name').fill('Shopping')
+  await dialog.getByLabel('User who becomes a member').fill('nobody@example.com')
+  await dialog.getByRole('button', { name: 'Share', exact: true }).click()
+  await dialog.getByRole('alert').waitFor()
+  expect((await commands.run('realm.list', MAIN)).realms).toEqual([])
+  await dialog.getByLabel('User who becomes a member').fill('bob@example.com')
+  await dialog.getByRole('button', { name: 'Share', exact: true }).click()
+  await panel.getByText('makes the user a member').waitFor()
+
+  const { realms } = await commands.run('realm.list', MAIN)
+  expect(realms).toMatchObject([{ name: 'Shopping', owner: 'alice@example.com' }])
+  const shown = await commands.run('object.show', { ...MAIN, table: 'notes', key: 'milk' })
+  expect(shown.realmId).toBe(realms[0]?.realm ?? '')
+  const asked = { as: 'bob@example.com', table: 'notes', key: 'milk' }
+  expect((await commands.run('explain', { ...MAIN, ...asked, do: 'read' })).allowed).toBe(true)
+  expect((await commands.run('explain', { ...MAIN, ...asked, do: 'delete' })).allowed).toBe(false)
+  expect(faults).toEqual([])
+})
+
+test('a private realm says that nobody else sees it, and has no members to add', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/sharing/alice%40example.com')
+  const panel = page.locator('.panel').first()
+  await panel.getByText('This is the private realm of alice@example.com').waitFor()
+  expect(await panel.getByRole('button', { name: 'Add' }).count()).toBe(0)
+  expect(await panel.getByRole('alert').count()).toBe(0)
+})

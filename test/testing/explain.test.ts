@@ -47,7 +47,10 @@ test('explains each right as the server applies it, with the row and role behind
   expect(await read(BOB, 'tds1')).toEqual([true, 'the row mmbBob makes the user a member'])
   expect(await read(EVE, 'tds1')).toEqual([false, `${EVE} is not an accepted member of rlmList`])
   expect(await read(ALICE, 'tds3')).toEqual([true, 'it is in the private realm of the user'])
-  expect(await read(BOB, 'tds3')).toEqual([false, `${BOB} is not an accepted member of ${ALICE}`])
+  expect(await read(BOB, 'tds3')).toEqual([
+    false,
+    `the private realm of ${ALICE} is seen by nobody else: an object is shared by moving it to a realm with members`,
+  ])
   expect(await read(BOB, 'none')).toEqual([false, 'there is no object with this key in "todos"'])
 
   const update = (key: string, property: string) => ask({ as: BOB, do: 'update', key, property })

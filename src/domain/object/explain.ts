@@ -152,7 +152,7 @@ function judge(facts: Facts): Verdict {
     return refused(`there is no object with this key in ${quoted(table.name)}`)
   }
   const isVisible = mayRead(access, table.name, object.realm, () => object.key)
-  if (!isVisible) return refused(`${subject} is not an accepted member of ${realm.id}`)
+  if (!isVisible) return refused(whyOutside(subject, realm))
   if (question.do === 'read') return judgeRead(facts, realm)
   if (object.owner === subject) return granted('the owner of an object may change and delete it')
   const sets = held(access, realm.ref)
@@ -175,12 +175,16 @@ function judgeAdd(facts: Facts): Verdict {
   const { table, access, realm, subject } = facts
   if (realm === undefined) return refused('there is no such realm')
   if (realm.id === subject) return granted('everything is allowed in the private realm of a user')
-  if (!access.realms.has(realm.ref)) {
-    return refused(`${subject} is not an accepted member of ${realm.id}`)
-  }
+  if (!access.realms.has(realm.ref)) return refused(whyOutside(subject, realm))
   return mayAdd(held(access, realm.ref), table.name)
     ? by(facts, (set) => mayAdd([set], table.name))
     : refused(`no permission adds to ${table.name} in ${realm.id}`)
+}
+
+function whyOutside(subject: string, realm: Realm): string {
+  return kindOf(realm) === 'private'
+    ? `the private realm of ${realm.id} is seen by nobody else: an object is shared by moving it to a realm with members`
+    : `${subject} is not an accepted member of ${realm.id}`
 }
 
 function judgeRead({ members, subject }: Facts, realm: Realm): Verdict {

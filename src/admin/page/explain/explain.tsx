@@ -22,8 +22,14 @@ interface Explanation {
   readonly members: readonly Member[]
 }
 
+interface ExplainProps {
+  readonly question: Question
+  /** Shares an object of a private realm with the user who does not see it. */
+  readonly onShare?: ((user: string) => void) | undefined
+}
+
 /** Whether a user may do something with an object, and the steps that lead to the answer. */
-export function Explain({ question }: { question: Question }) {
+export function Explain({ question, onShare }: ExplainProps) {
   const [draft, setDraft] = useState(question)
   const [asked, setAsked] = useState(question)
   const change = (changes: Partial<Question>) => setDraft({ ...draft, ...changes })
@@ -92,7 +98,7 @@ export function Explain({ question }: { question: Question }) {
         <button class="small-button">Ask</button>
       </form>
       <Failure error={error} />
-      {value !== undefined && isWhole && <Answer explanation={value} />}
+      {value !== undefined && isWhole && <Answer explanation={value} onShare={onShare} />}
       {asked.do === 'add' && asked.realm === null && (
         <p class="soft">Name the realm: its id, or the id of a user for a private one.</p>
       )}
@@ -121,8 +127,14 @@ function Detail({ label, placeholder, value, onInput, onLeave }: DetailProps) {
   )
 }
 
-function Answer({ explanation }: { explanation: Explanation }) {
-  const { allowed, rule, user, object, realm, members } = explanation
+function Answer({
+  explanation: { allowed, rule, user, object, realm, members },
+  onShare,
+}: {
+  explanation: Explanation
+  onShare: ExplainProps['onShare']
+}) {
+  const isElsewhere = !allowed && object !== null && realm?.kind === 'private'
   return (
     <div aria-live="polite">
       <p class={`verdict ${allowed ? 'good' : 'bad'}`}>
@@ -131,6 +143,11 @@ function Answer({ explanation }: { explanation: Explanation }) {
           <b>{allowed ? 'Yes' : 'No'}</b>: <Text text={rule} most={1_000} />.
         </span>
       </p>
+      {isElsewhere && user.state === 'active' && onShare !== undefined && (
+        <button onClick={() => onShare(user.userId)}>
+          Share it with <Text text={user.userId} />
+        </button>
+      )}
       <ol class="steps">
         <Step title="User" isGood={user.state === 'active'}>
           <Text text={user.userId} /> is {user.state}

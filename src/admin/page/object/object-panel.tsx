@@ -10,6 +10,7 @@ import { isReadOnly, may } from '../server/session'
 import { useShortcut } from '../shell/keys'
 import { database } from '../shell/route'
 import { askToDestroy } from '../shell/destroy'
+import { mayShare, ShareObject } from '../sharing/share-object'
 import { Editor } from './editor'
 import { Seers } from './seers'
 import { findDraft, type StoredObject } from './stored'
@@ -35,6 +36,10 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
   const input = { database: database.value, table, key }
   const { value: object, error, reload } = useOperation<StoredObject>('object.show', input)
   const mayEdit = object !== undefined && mayPut
+  /** The user to share the object with, or an empty text; null while the dialog is closed. */
+  const [sharedWith, setSharedWith] = useState<string | null>(null)
+  const [explained, setExplained] = useState<string | null>(null)
+  const share = object !== undefined && mayShare() ? setSharedWith : undefined
   useShortcut('e', 'Edit the object', () => setIsEditing(true), mayEdit)
   const choices = [
     ['value', 'Value'],
@@ -98,11 +103,21 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
         />
       )}
       {object !== undefined && view === 'value' && !isEditing && <ValueView object={object} />}
-      {view === 'seers' && <Seers table={table} objectKey={key} realmId={object?.realmId} />}
+      {view === 'seers' && (
+        <Seers
+          key={object?.revision}
+          table={table}
+          objectKey={key}
+          realmId={object?.realmId}
+          onShare={share && (() => share(''))}
+        />
+      )}
       {view === 'explain' && (
         <Explain
+          key={object?.revision}
+          onShare={share}
           question={{
-            as: object?.owner ?? '',
+            as: explained ?? object?.owner ?? '',
             do: 'read',
             table,
             key,
@@ -112,6 +127,19 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
         />
       )}
       {view === 'traces' && <Traces table={table} objectKey={key} />}
+      {sharedWith !== null && object !== undefined && (
+        <ShareObject
+          table={table}
+          object={object}
+          user={sharedWith}
+          onClose={() => setSharedWith(null)}
+          onShared={(user) => {
+            setSharedWith(null)
+            setExplained(user)
+            reload()
+          }}
+        />
+      )}
     </Panel>
   )
 }

@@ -26,10 +26,13 @@ export function Seers({
   table,
   objectKey: key,
   realmId,
+  onShare,
 }: {
   table: string
   objectKey: string
   realmId: string | undefined
+  /** Moves the object to a realm with members; undefined where that is not allowed. */
+  onShare: (() => void) | undefined
 }) {
   const { value, error } = useOperation<SeenBy>('object.seers', {
     database: database.value,
@@ -51,6 +54,9 @@ export function Seers({
         <p>
           <a href={hrefOf('sharing', realmId)}>Invite others to its realm</a>
         </p>
+      )}
+      {realmId?.startsWith('rlm') === false && onShare !== undefined && (
+        <button onClick={onShare}>Share it</button>
       )}
     </>
   )

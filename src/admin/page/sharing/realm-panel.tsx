@@ -16,16 +16,35 @@ import { NewMember } from './new-member'
 import { RoleDialog, Roles } from './roles'
 import type { Member, Realm, Role } from './rows'
 
+interface RealmPanelProps {
+  readonly realmId: string
+  readonly onChange: () => void
+  readonly onClose: () => void
+}
+
+/** A realm: one that is shared with its members, or the private one of a user. */
+export function RealmPanel(props: RealmPanelProps) {
+  const { realmId, onClose } = props
+  if (realmId.startsWith('rlm')) return <SharedRealm {...props} />
+  return (
+    <Panel title={realmId} onClose={onClose}>
+      <p>
+        This is the private realm of{' '}
+        <a href={hrefOf('people', realmId)}>
+          <Text text={realmId} />
+        </a>
+        . Nobody else sees its objects, and it has no members.
+      </p>
+      <p class="soft">
+        To share an object, open it in <a href={hrefOf('data')}>Data</a>, choose “Who sees it” and
+        then “Share it”.
+      </p>
+    </Panel>
+  )
+}
+
 /** A realm with its members, invitations and roles. */
-export function RealmPanel({
-  realmId,
-  onChange,
-  onClose,
-}: {
-  realmId: string
-  onChange: () => void
-  onClose: () => void
-}) {
+function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
   const [open, setOpen] = useState<'realm' | 'member' | 'role' | Role | null>(null)
   const input = { database: database.value, realm: realmId }
   const { value: realm, error, reload } = useOperation<Realm>('realm.show', input)

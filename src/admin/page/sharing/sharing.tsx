@@ -48,7 +48,7 @@ export function Sharing() {
           )}
         </PageHead>
         <Failure error={error} onAgain={reload} />
-        {realms.length === 0 && !isLoading ? (
+        {realms.length === 0 && !isLoading && error === undefined ? (
           <Empty
             icon="sharing"
             title={search === '' ? 'Nothing is shared yet' : 'No realm matches'}
