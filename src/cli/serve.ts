@@ -99,6 +99,8 @@ export async function runServer(
     if (format === 'json')
       serverLog.info('Ready', { version, url: server.url, folder: server.folder })
     await stopped
+    // Being ready again would be told to the manager after the end.
+    reload = () => {}
     manager?.stopping()
     serverLog.info('Stopping')
   } finally {
