@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { calculateJwkThumbprint, exportJWK, FlattenedSign, type JWK } from 'jose'
+import { readAtMost } from '../net/outbound'
 import { certificateRequest } from './csr'
 
 /** An account at a certificate authority (RFC 8555). */
@@ -117,6 +118,7 @@ const REQUEST_ENDS_AFTER_MS = 30_000
 /** Nonces are spent by others' requests, and expire: a request is repeated with the nonce of its refusal. */
 const MAX_REPETITIONS = 5
 const LONGEST_ANSWER_BYTES = 1024 * 1024
+const answeredTooMuch = () => new AcmeError('The authority answered too much')
 
 interface Directory {
   readonly newNonce: string
@@ -206,9 +208,8 @@ async function connect({ directory: address, accountKey, signal }: AcmeOptions) 
 
 /** Throws `AcmeError` for a problem document and for any other refusal. */
 async function read(response: Response): Promise<Answer> {
-  const { headers } = response
-  const text = await response.text()
-  if (text.length > LONGEST_ANSWER_BYTES) throw new AcmeError('The authority answered too much')
+  const { headers, body: pieces } = response
+  const text = String(await readAtMost(LONGEST_ANSWER_BYTES, pieces, answeredTooMuch))
   const isJson = headers.get('content-type')?.includes('json') === true
   const body: unknown = isJson && text !== '' ? JSON.parse(text) : text
   const retryAfter = parseRetryAfter(headers)

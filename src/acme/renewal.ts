@@ -32,10 +32,14 @@ const LOOK_EVERY_MS = MINUTE
 /** The pause after a failure; it doubles with each in a row. */
 const FIRST_PAUSE_MS = HOUR
 const LONGEST_PAUSE_MS = DAY
+/** The longest pause that the authority may ask for: a wrong date would end all renewals. */
+const LONGEST_ASKED_PAUSE_MS = 7 * DAY
 /** How often the authority is asked for the time of the renewal, unless it says so itself. */
 const ASK_EVERY_MS = 6 * HOUR
-/** The part of its life after which a certificate is renewed, at the latest and with the jitter before it. */
+/** The part of its life after which a certificate is renewed, with the jitter before it. */
 const RENEW_AFTER_SHARE_OF_LIFE = 2 / 3
+/** The part after which it is renewed although the authority names a later time. */
+const LATEST_SHARE_OF_LIFE = 9 / 10
 const JITTER_SHARE_OF_LIFE = 1 / 30
 
 /**
@@ -96,8 +100,9 @@ export function createRenewal(parts: RenewalParts): Renewal {
     try {
       const account = await open(files.accountKey(), stop.signal)
       const told = await account.renewalOf(present)
-      const renewAt =
+      const wanted =
         told === undefined ? usual : within(told.start, told.end, state.renewAt, random)
+      const renewAt = Math.min(wanted, timeAt(present, LATEST_SHARE_OF_LIFE))
       const askAt = now + Math.max(told?.askAfter ?? ASK_EVERY_MS, LOOK_EVERY_MS)
       files.keepState({ ...state, renewAt, askAt })
     } catch (error) {
@@ -111,7 +116,8 @@ export function createRenewal(parts: RenewalParts): Renewal {
     const now = clock.now()
     const attempts = (files.state().failure?.attempts ?? 0) + 1
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempts - 1))
-    const asked = error instanceof AcmeError ? (error.retryAfter ?? 0) : 0
+    const told = error instanceof AcmeError ? (error.retryAfter ?? 0) : 0
+    const asked = Math.min(LONGEST_ASKED_PAUSE_MS, told)
     const waitUntil = now + Math.max(pause, asked)
     const reason = error instanceof AcmeError ? error.message : 'See the log of the server'
     files.keepState({ ...files.state(), waitUntil, failure: { at: now, attempts, reason } })
@@ -155,9 +161,13 @@ function readCertificate(chain: string, names: readonly string[], key: KeyObject
 
 /** Somewhat before two thirds of the life: the certificates of many servers are not renewed at the same moment. */
 function usualTime(certificate: X509Certificate, random: () => number): number {
+  return timeAt(certificate, RENEW_AFTER_SHARE_OF_LIFE - JITTER_SHARE_OF_LIFE * random())
+}
+
+/** When this part of the life of a certificate is over. */
+function timeAt(certificate: X509Certificate, share: number): number {
   const start = certificate.validFromDate.getTime()
-  const life = certificate.validToDate.getTime() - start
-  return Math.floor(start + life * (RENEW_AFTER_SHARE_OF_LIFE - JITTER_SHARE_OF_LIFE * random()))
+  return Math.floor(start + (certificate.validToDate.getTime() - start) * share)
 }
 
 /** A time that was chosen before stays while it is between the two. */

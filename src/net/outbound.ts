@@ -135,18 +135,29 @@ async function receive(url: URL, incoming: IncomingMessage, longest: number): Pr
   if (status >= 300 && status < 400) {
     throw new OutboundError(`${url.host} redirects (${status}); redirects are not followed`)
   }
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > longest) throw new OutboundError(`${url.host} sent too much data`)
-    chunks.push(chunk)
-  }
+  const bytes = await readAtMost(
+    longest,
+    incoming as AsyncIterable<Buffer>,
+    () => new OutboundError(`${url.host} sent too much data`),
+  )
   const isEmpty = status === 204 || status === 205
-  return new Response(isEmpty ? null : Buffer.concat(chunks), {
-    status,
-    headers: pairs(rawHeaders),
-  })
+  return new Response(isEmpty ? null : bytes, { status, headers: pairs(rawHeaders) })
+}
+
+/** All bytes of an answer. Throws `tooMany` as soon as there are more than `longest`. */
+export async function readAtMost(
+  longest: number,
+  pieces: AsyncIterable<Uint8Array> | null,
+  tooMany: () => Error,
+): Promise<Buffer<ArrayBuffer>> {
+  const read: Uint8Array[] = []
+  let length = 0
+  for await (const piece of pieces ?? []) {
+    length += piece.length
+    if (length > longest) throw tooMany()
+    read.push(piece)
+  }
+  return Buffer.concat(read)
 }
 
 function pairs(raw: readonly string[]): [string, string][] {

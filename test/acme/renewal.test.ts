@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { openCertificateFiles } from '../../src/acme/certificate-files'
+import { newKey, openCertificateFiles } from '../../src/acme/certificate-files'
 import { openAccount } from '../../src/acme/client'
 import { createRenewal } from '../../src/acme/renewal'
 import { startResponder } from '../../src/acme/responder'
@@ -103,6 +103,56 @@ test('renews when the authority asks for it', async () => {
   at.clock.advance(6 * HOUR)
   await renewal.look()
   expect(at.authority.issued).toHaveLength(2)
+})
+
+test('renews in time although the authority names a time after the end of the certificate', async () => {
+  await using at = setup()
+  await using renewal = at.start()
+  await renewal.look()
+  const iso = (ms: number) => new Date(at.clock.now() + ms).toISOString()
+  at.authority.window = { start: iso(900 * DAY), end: iso(901 * DAY) }
+  at.clock.advance(79 * DAY)
+  await renewal.look()
+  expect(at.authority.issued).toHaveLength(1)
+  at.clock.advance(3 * DAY)
+  await renewal.look()
+  expect(at.authority.issued).toHaveLength(2)
+})
+
+test('waits a week at most, however long the authority says', async () => {
+  await using at = setup()
+  await using renewal = at.start()
+  const retryAfter = '99999999999'
+  at.authority.faults.push({ at: 'order', type: 'rateLimited', status: 429, retryAfter })
+  await renewal.look()
+  expect(at.files.state().waitUntil).toBe(at.clock.now() + 7 * DAY)
+})
+
+test('an authority that answers without end is left', async () => {
+  const zeros = Buffer.alloc(1024 * 1024)
+  let sent = 0
+  const body = () =>
+    new ReadableStream({
+      async pull(controller) {
+        await Bun.sleep(1)
+        sent += 1
+        controller.enqueue(zeros)
+      },
+    })
+  using endless = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(body()),
+  })
+  const opened = openAccount({
+    directory: endless.url.href,
+    email: null,
+    accountKey: newKey(),
+    publish: () => ({ [Symbol.dispose]() {} }),
+    signal: new AbortController().signal,
+  })
+  expect(await opened.catch(String)).toBe('AcmeError: The authority answered too much')
+  expect(sent).toBeLessThan(64)
 })
 
 test('a failed question for the time of the renewal is no failure', async () => {
