@@ -1,5 +1,6 @@
 import { SatchelError } from '../domain/value/error'
 import { because } from '../net/system-error'
+import { listenBeside, type SideListener } from '../side-listener'
 
 /** Answers plain http: proofs for the authority, health checks, and the way to https. */
 export interface Responder extends AsyncDisposable {
@@ -19,19 +20,18 @@ export interface ResponderOptions {
 }
 
 const PROOFS = '/.well-known/acme-challenge/'
-const IDLE_SECONDS = 10
 
 /** Listens. Throws `CONFLICT` for a port that cannot be taken. */
 export function startResponder(options: ResponderOptions): Responder {
   const proofs = new Map<string, string>()
-  const server = serve(options, (request) => answer(request, proofs, options))
+  const listener = listenAt(options, (request) => answer(request, proofs, options))
   return {
-    port: server.port ?? options.port,
+    port: listener.port,
     publish(token, proof) {
       proofs.set(token, proof)
       return { [Symbol.dispose]: () => void proofs.delete(token) }
     },
-    [Symbol.asyncDispose]: () => server.stop(true),
+    [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
   }
 }
 
@@ -59,16 +59,12 @@ function notReady(): Response {
   return Response.json({ code: 'BUSY', message }, { status: 503, headers: { 'retry-after': '5' } })
 }
 
-function serve({ host, port }: ResponderOptions, fetch: (request: Request) => Response) {
+function listenAt(
+  { host, port }: ResponderOptions,
+  respond: (request: Request) => Response,
+): SideListener {
   try {
-    return Bun.serve({
-      hostname: host,
-      port,
-      reusePort: false,
-      idleTimeout: IDLE_SECONDS,
-      development: false,
-      fetch,
-    })
+    return listenBeside({ host, port, answer: respond })
   } catch (cause) {
     throw new SatchelError(
       'CONFLICT',

@@ -1,6 +1,7 @@
 import { SatchelError } from '../domain/value/error'
 import { sameSecret } from '../domain/value/secret'
 import { isIPv4, isIPv6 } from '../net/networks'
+import { listenBeside, type SideListener } from '../side-listener'
 import { type Format, FORMATS } from './exposition'
 
 export interface DoorOptions {
@@ -23,8 +24,6 @@ export interface Door extends AsyncDisposable {
   readonly url: string
 }
 
-/** A slow reader keeps its connection only until then. */
-const IDLE_SECONDS = 10
 /** Scrapes that may wait for their readers at a time: each has the text in memory. */
 const MAX_PENDING_SCRAPES = 16
 
@@ -60,32 +59,27 @@ export function openDoor({ host, port, token, names, render, failed }: DoorOptio
     return made
   }
 
-  const server = serve({
-    hostname: host,
-    port,
-    idleTimeout: IDLE_SECONDS,
-    // No request has a body.
-    maxRequestBodySize: 1,
-    reusePort: false,
-    development: false,
-    async fetch(request, server) {
-      try {
-        return await answer(request, server.pendingRequests)
-      } catch (error) {
-        failed(error)
-        return refusal(500, 'See the log of the server')
-      }
-    },
+  const listener = listenAt(host, port, async (request, pending) => {
+    try {
+      return await answer(request, pending)
+    } catch (error) {
+      failed(error)
+      return refusal(500, 'See the log of the server')
+    }
   })
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}/metrics`,
-    [Symbol.asyncDispose]: () => server.stop(true),
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}/metrics`,
+    [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
   }
 }
 
-function serve(options: Bun.Serve.Options<undefined>): Bun.Server<undefined> {
+function listenAt(
+  host: string,
+  port: number,
+  answer: (request: Request, pending: number) => Promise<Response>,
+): SideListener {
   try {
-    return Bun.serve(options)
+    return listenBeside({ host, port, answer })
   } catch (cause) {
     const reason = 'it is in use, or not of this machine: choose another one'
     throw new SatchelError('CONFLICT', `--metrics cannot listen at its address: ${reason}`, {

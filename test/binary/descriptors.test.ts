@@ -62,6 +62,27 @@ test.if(process.platform === 'linux')(
 )
 
 test.if(process.platform === 'linux')(
+  'nor does the listener for metrics spin, or let in more connections',
+  async () => {
+    using folder = temporaryFolder()
+    const wrapper = ['/bin/sh', '-c', `ulimit -n ${LIMIT}; exec "$@"`, 'sh']
+    const args = ['--metrics', '127.0.0.1:0']
+    await using server = await serve({ cwd: folder.path, wrapper }, args)
+    const line = await server.logged((each) => each.includes('Metrics are served'))
+    const { url } = JSON.parse(line) as { readonly url: string }
+    const port = Number(new URL(url).port)
+    const sockets = await Promise.all(Array.from({ length: 2 * LIMIT }, () => begin(port)))
+    await until(async () => (await begin(port)) === undefined)
+    const before = ticksOf(server.pid)
+    await Bun.sleep(1_000)
+    expect(ticksOf(server.pid) - before).toBeLessThan(20)
+    for (const socket of sockets) socket?.destroy()
+    await until(async () => (await fetch(url).catch(() => undefined))?.status === 200)
+  },
+  60_000,
+)
+
+test.if(process.platform === 'linux')(
   'satchel doctor finds a low limit, which is that of the server',
   async () => {
     using folder = temporaryFolder()
