@@ -13,7 +13,7 @@ import type { Message } from '../mail/message'
 import type { ServerMail } from '../mail/mailer'
 import { isLoopback } from '../net/networks'
 import { createOutbound } from '../net/outbound'
-import type { Door } from './door'
+import type { ProgramPart } from './program-part'
 import { type Backups, createBackups } from './backups'
 import { compactDatabase } from './compaction'
 import { createDeletions, type Deletions } from './deletions'
@@ -32,7 +32,7 @@ export interface DataFolder extends AsyncDisposable {
   /** The databases, for commands. */
   readonly hosts: Hosts
   /** The databases, for another part of the program that writes. */
-  hostsAt(door: Door): Hosts
+  hostsAt(part: ProgramPart): Hosts
   /** Present in test mode. */
   readonly testing: Testing | undefined
   readonly deletions: Deletions
@@ -143,7 +143,7 @@ export async function takeDataFolder(
     path,
     clock,
     hosts: all.at('command'),
-    hostsAt: (door) => all.at(door),
+    hostsAt: (part) => all.at(part),
     testing,
     deletions,
     backups,

@@ -30,10 +30,10 @@ import type { Outbound } from '../net/outbound'
 import { ZIP } from '../zip/format'
 import { addNotice } from '../auth/otp/otp-request'
 import { MINUTE } from '../domain/value/time'
-import type { Through } from './door'
+import type { Through } from './program-part'
 import { failedMail, keptMail, type Mailbox } from './mailbox'
 
-/** A database that is open and everything that lives with it, for one door. */
+/** A database that is open and everything that lives with it, for one part of the program. */
 export interface OpenDatabase extends OpenParts {
   readonly database: Database
 }

@@ -1,16 +1,16 @@
 import { quoted, SatchelError } from '../domain/value/error'
 import type { Database, ReadTx, Store } from '../domain/store/store'
-import { type Door, doorsOf, type Through } from './door'
+import { type ProgramPart, handlesOf, type Through } from './program-part'
 import type { OpenDatabase, OpenParts } from './host'
 import { MINUTE, SECOND } from '../domain/value/time'
 
 /** The databases of a store, opened on demand and kept in a bounded cache (design.md §2). */
 export interface AllHosts extends AsyncDisposable {
-  /** The databases as a door has them. */
-  at(door: Door): Hosts
+  /** The databases as a part of the program has them. */
+  at(part: ProgramPart): Hosts
 }
 
-/** The databases for one door. */
+/** The databases for one part of the program. */
 export interface Hosts {
   /** The names of the databases, sorted. */
   list(): Promise<string[]>
@@ -86,8 +86,8 @@ export interface HostsOptions {
 
 interface Entry {
   readonly host: OpenParts
-  /** The host as the doors have it that have asked for it. */
-  readonly views: Partial<Record<Door, OpenDatabase>>
+  /** The host as the parts of the program have it that have asked for it. */
+  readonly views: Partial<Record<ProgramPart, OpenDatabase>>
   /** What the host uses, without counting it as use. */
   readonly database: Database
   readonly use: Use
@@ -110,7 +110,7 @@ export function createHosts(options: HostsOptions): AllHosts {
   const { openWithin = 5 * SECOND } = options
   const entries = new Map<string, Entry>()
   const busy = new Map<string, Promise<unknown>>()
-  const watchers: { readonly door: Door; readonly watcher: HostWatcher }[] = []
+  const watchers: { readonly part: ProgramPart; readonly watcher: HostWatcher }[] = []
   let sweeps = 0
   let isClosing = false
   const timer = setInterval(() => void sweep(), sweepEvery)
@@ -154,13 +154,13 @@ export function createHosts(options: HostsOptions): AllHosts {
 
   async function add(database: Database): Promise<Entry> {
     const use: Use = { count: 0, sweep: sweeps, holders: 0 }
-    const through = doorsOf(database, () => {
+    const through = handlesOf(database, () => {
       use.count += 1
       use.sweep = sweeps
     })
     const entry = { host: await options.open(through), views: {}, database, use }
     entries.set(database.name, entry)
-    for (const { door, watcher } of watchers) watcher.opened(viewOf(entry, door))
+    for (const { part, watcher } of watchers) watcher.opened(viewOf(entry, part))
     return entry
   }
 
@@ -224,13 +224,13 @@ export function createHosts(options: HostsOptions): AllHosts {
     return results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   }
 
-  function at(door: Door): Hosts {
-    const seen = async (entry: Promise<Entry>) => viewOf(await entry, door)
+  function at(part: ProgramPart): Hosts {
+    const seen = async (entry: Promise<Entry>) => viewOf(await entry, part)
     return {
       list: () => store.list(),
       findOpen(name) {
         const entry = entries.get(name)
-        return entry && (entry.views[door] ?? viewOf(entry, door))
+        return entry && (entry.views[part] ?? viewOf(entry, part))
       },
       open: (name) => seen(open(name)),
       openSoon: (name) => seen(openSoon(name)),
@@ -252,7 +252,7 @@ export function createHosts(options: HostsOptions): AllHosts {
         const entry = ready ?? (await open(name))
         const { use } = entry
         use.holders += 1
-        return { host: viewOf(entry, door), [Symbol.dispose]: () => void (use.holders -= 1) }
+        return { host: viewOf(entry, part), [Symbol.dispose]: () => void (use.holders -= 1) }
       },
       resume,
       async resumeAll(names, failed) {
@@ -261,7 +261,7 @@ export function createHosts(options: HostsOptions): AllHosts {
           await Promise.race([resuming, pause(resumeWithin)])
         }
       },
-      watch: (watcher) => void watchers.push({ door, watcher }),
+      watch: (watcher) => void watchers.push({ part, watcher }),
       survey,
       check,
     }
@@ -278,8 +278,8 @@ export function createHosts(options: HostsOptions): AllHosts {
   }
 }
 
-function viewOf({ host, views }: Entry, door: Door): OpenDatabase {
-  return (views[door] ??= { ...host, database: host.through(door) })
+function viewOf({ host, views }: Entry, part: ProgramPart): OpenDatabase {
+  return (views[part] ??= { ...host, database: host.through(part) })
 }
 
 /** Does not keep the process alive. */

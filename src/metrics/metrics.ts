@@ -9,7 +9,7 @@ import type { DataFolder } from '../host/data-folder'
 import type { AccountFigures } from '../limits/ledger'
 import { type AccessEntry, serverLog } from '../log/log'
 import type { CertificateStatus } from '../net/certificate'
-import { type Door, openDoor } from './door'
+import { type Listener, openListener } from './listener'
 import { exposition, type Family } from './exposition'
 import { createTraffic } from './traffic'
 
@@ -59,7 +59,7 @@ export function startMetrics(
       due = now + LAG_EVERY_MS
     }),
   )
-  const door: Door = openDoor({
+  const listener: Listener = openListener({
     host,
     port,
     token,
@@ -72,12 +72,12 @@ export function startMetrics(
     failed: (error) => serverLog.error('A scrape failed', { error }),
   })
   sources.application.observe((entry) => traffic.count(entry))
-  serverLog.info('Metrics are served', { url: door.url })
+  serverLog.info('Metrics are served', { url: listener.url })
   const owned = undo.move()
   return {
     async [Symbol.asyncDispose]() {
       owned.dispose()
-      await door[Symbol.asyncDispose]()
+      await listener[Symbol.asyncDispose]()
     },
   }
 }

@@ -247,7 +247,7 @@ function serveDatabase(
       snapshot.drop()
       return { bytes: reading.db.serialize() }
     },
-    async *verify(meanings, accepts, origin = null) {
+    async *verify(meanings, accepts, programPart = null) {
       const damage = await checkStructure({ file, durability, index })
       checkpoints.catchUp()
       const faultOf = (words: string): Fault => ({
@@ -256,7 +256,7 @@ function serveDatabase(
         key: words,
       })
       yield { checked: 0, faults: damage.map(faultOf) }
-      yield* verifyRows(verified, meanings, accepts, { origin })
+      yield* verifyRows(verified, meanings, accepts, { programPart })
     },
     [Symbol.asyncDispose]() {
       closing ??= close()

@@ -48,7 +48,7 @@ export interface Group {
 }
 
 /** The writer of a unit, as its commit names it. */
-export type Writer = Pick<CommitUnit, 'origin' | 'subject' | 'client'>
+export type Writer = Pick<CommitUnit, 'programPart' | 'subject' | 'client'>
 
 /** The changes of a unit, which its commit announces. Entries may repeat. */
 export interface UnitChanges extends Writer {

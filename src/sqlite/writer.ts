@@ -242,8 +242,8 @@ export function createWriter(hooks: WriterHooks): Writer {
   /** At once when the work is done and nothing is owed: a promise would cost as much as the checks of an object. */
   function runUnit(pending: Pending, current: Group): unknown {
     const { options } = pending
-    const { origin = null, subject = null, client = null } = options
-    const unit = new Unit(current, ids, clock, { origin, subject, client })
+    const { programPart = null, subject = null, client = null } = options
+    const unit = new Unit(current, ids, clock, { programPart, subject, client })
     const context = { connection, committed, unit, loads: NO_LOADS }
     const part = isRepeatable && isUndivided(pending) ? beginUndivided(context) : beginPart(context)
     try {

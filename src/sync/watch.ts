@@ -296,12 +296,12 @@ function summarise(table: string, changes: readonly Change[]): TableChanges {
   return { table, puts: put.size, deletes: gone.size, keys: [...put, ...gone] }
 }
 
-function writerOf(tx: ReadTx, { subject, client, origin }: CommitUnit): Writer {
+function writerOf(tx: ReadTx, { subject, client, programPart }: CommitUnit): Writer {
   const [device] = client === null ? [] : tx.syncClients.list(client - 1, 1)
   return {
     ...nameOfWriter(tx, subject),
     device: device?.number === client ? (device?.identity ?? null) : null,
-    door: origin,
+    door: programPart,
   }
 }
 

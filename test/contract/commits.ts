@@ -25,13 +25,13 @@ export function describeCommits(openStore: OpenStore): void {
       await using database = await createDatabase(openStore)
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
-      const writer = { origin: 'browser 1', subject: 'alice', client: 1 }
+      const writer = { programPart: 'browser 1', subject: 'alice', client: 1 }
       using heard = listen(database)
       await insert(database, table, 'a')
       const { revision } = (await find(database, table, 'a')) ?? { revision: 0 }
       await database.write((tx) => update(tx, table, 'a', { realm }), writer)
-      await database.write((tx) => remove(tx, table, 'a'), { origin: null })
-      const nobody = { origin: null, subject: null, client: null }
+      await database.write((tx) => remove(tx, table, 'a'), { programPart: null })
+      const nobody = { programPart: null, subject: null, client: null }
       const unit = { tables: ['things'], subjects: [], records: [], ...nobody }
       expect(heard.units).toEqual([
         { ...unit, revision, realms: [PUBLIC_REALM_REF] },

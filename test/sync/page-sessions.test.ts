@@ -10,7 +10,7 @@ const OTHER: CommitUnit = {
   tables: [],
   subjects: [],
   records: [],
-  origin: null,
+  programPart: null,
   subject: null,
   client: null,
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Commit } from '../../src/domain/store/store'
 import { createTouches } from '../../src/sync/touches'
 
-const NOBODY = { origin: null, subject: null, client: null }
+const NOBODY = { programPart: null, subject: null, client: null }
 
 function commit(revision: number, ...realms: number[]): Commit {
   const units = [{ revision, realms, tables: ['todoItems'], subjects: [], records: [], ...NOBODY }]

@@ -122,7 +122,7 @@ export interface Database extends AsyncDisposable {
   verify(
     meanings: Meanings,
     accepts: boolean,
-    origin?: WriteOptions['origin'],
+    programPart?: WriteOptions['programPart'],
   ): AsyncIterable<CheckedStep>
   /** Holds the latest commit until it is disposed, to be backed up. Others are served meanwhile. */
   copy(): Promise<DatabaseCopy>
@@ -155,7 +155,7 @@ export interface WriteOptions {
    */
   readonly keys?: readonly { readonly table: string; readonly keys: readonly string[] }[]
   /** Names the part of the program that writes to listeners. Opaque to the engine. */
-  readonly origin?: string | null
+  readonly programPart?: string | null
   /** The user who writes, or the API client for a token of its own: listeners are told. */
   readonly subject?: string | null
   /** The number of the sync client whose changes the unit makes: its tombstones name it, and listeners are told. */
@@ -209,8 +209,8 @@ export interface CommitUnit {
    * `logins l1` for a login that was revoked. `everything` after rows were changed by hand.
    */
   readonly records: readonly string[]
-  /** The writer: `origin`, `subject` and `client` as they were given to `write`. */
-  readonly origin: string | null
+  /** The writer: `programPart`, `subject` and `client` as they were given to `write`. */
+  readonly programPart: string | null
   readonly subject: string | null
   readonly client: number | null
 }

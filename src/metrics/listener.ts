@@ -4,7 +4,7 @@ import { isIPv4, isIPv6 } from '../net/networks'
 import { listenBeside, type SideListener } from '../side-listener'
 import { type Format, FORMATS } from './exposition'
 
-export interface DoorOptions {
+export interface ListenerOptions {
   readonly host: string
   /** 0 for any free one. */
   readonly port: number
@@ -19,7 +19,7 @@ export interface DoorOptions {
 }
 
 /** A listener for scrapes. Disposing it ends them. */
-export interface Door extends AsyncDisposable {
+export interface Listener extends AsyncDisposable {
   /** `http://127.0.0.1:9464/metrics` */
   readonly url: string
 }
@@ -32,7 +32,14 @@ const MAX_PENDING_SCRAPES = 16
  * a name that it controls. Scrapes at the same time share one rendering. Throws `CONFLICT` for an address that cannot
  * be used.
  */
-export function openDoor({ host, port, token, names, render, failed }: DoorOptions): Door {
+export function openListener({
+  host,
+  port,
+  token,
+  names,
+  render,
+  failed,
+}: ListenerOptions): Listener {
   const rendering = new Map<Format, Promise<string>>()
   const known = new Set(names.map((name) => name.toLowerCase()))
 

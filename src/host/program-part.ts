@@ -1,7 +1,7 @@
 import type { Database } from '../domain/store/store'
 
 /** The parts of the program that write. */
-export type Door =
+export type ProgramPart =
   | 'rest'
   | 'sync'
   | 'import'
@@ -13,16 +13,16 @@ export type Door =
   | 'upkeep'
   | 'test'
 
-/** The database as a door has it: all that it writes names the door to listeners of commits. */
-export type Through = (door: Door) => Database
+/** The database as a part of the program has it: all that it writes names the part to listeners of commits. */
+export type Through = (part: ProgramPart) => Database
 
-/** The handles on a database, one for each door; `use` is called whenever one is used. */
-export function doorsOf(database: Database, use: () => void): Through {
-  const handles: Partial<Record<Door, Database>> = {}
-  return (door) => (handles[door] ??= handleFor(door, database, use))
+/** The handles on a database, one for each part of the program; `use` is called whenever one is used. */
+export function handlesOf(database: Database, use: () => void): Through {
+  const handles: Partial<Record<ProgramPart, Database>> = {}
+  return (part) => (handles[part] ??= handleFor(part, database, use))
 }
 
-function handleFor(origin: Door, database: Database, use: () => void): Database {
+function handleFor(programPart: ProgramPart, database: Database, use: () => void): Database {
   return {
     id: database.id,
     name: database.name,
@@ -32,14 +32,14 @@ function handleFor(origin: Door, database: Database, use: () => void): Database 
     },
     write(work, options) {
       use()
-      return database.write(work, { ...options, origin })
+      return database.write(work, { ...options, programPart })
     },
     writeSteps(work, options) {
       use()
-      return database.writeSteps(work, { ...options, origin })
+      return database.writeSteps(work, { ...options, programPart })
     },
     async *verify(meanings, accepts) {
-      for await (const step of database.verify(meanings, accepts, origin)) {
+      for await (const step of database.verify(meanings, accepts, programPart)) {
         use()
         yield step
       }

@@ -15,15 +15,17 @@ import { setupHosts } from './setup'
 
 const OTHERS = ['https://a.example', 'https://b.example']
 
-test('units name the door that the host was opened at', async () => {
+test('units name the part that the host was opened at', async () => {
   await using server = setupHosts()
   const { all, hosts, store } = server
   await hosts.create('main')
   const heard: (string | null)[] = []
   const raw = await store.open('main')
-  using _ = stopping(raw.onCommit(({ units }) => heard.push(...units.map(({ origin }) => origin))))
-  for (const [position, door] of (['rest', 'command'] as const).entries()) {
-    const { database, through } = await all.at(door).open('main')
+  using _ = stopping(
+    raw.onCommit(({ units }) => heard.push(...units.map(({ programPart }) => programPart))),
+  )
+  for (const [position, part] of (['rest', 'command'] as const).entries()) {
+    const { database, through } = await all.at(part).open('main')
     const id = OTHERS[position] ?? ''
     await database.write((tx) => tx.origins.put({ id, created: 0 }))
     await through('sync').write((tx) => tx.origins.remove(id))
@@ -57,9 +59,9 @@ test('units of logins, requests, commands and imports are all named, those of a 
   const { database } = await folder.hosts.open('main')
   undo.defer(
     database.onCommit(({ units }) => {
-      for (const { origin, subject, client } of units) {
-        heard.add(origin)
-        if (subject === 'alice') byAlice.set(origin, client !== null)
+      for (const { programPart, subject, client } of units) {
+        heard.add(programPart)
+        if (subject === 'alice') byAlice.set(programPart, client !== null)
       }
     }),
   )
