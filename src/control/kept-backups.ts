@@ -68,12 +68,13 @@ export const keptBackupOperations = {
   /** Reads a backup again, and compares it with its manifest; progress is in bytes. Throws `UNKNOWN_OBJECT`. */
   'backup.verify': onFolder(
     { scopes: 'operator', effect: 'read', summary: 'Verify a backup of the server', input: BACKUP },
-    async (folder, { backup }, { progress }) => {
+    async (folder, { backup }, { progress, signal }) => {
       const { target, manifest } = await requireBackup(folder, backup)
       const total = bytesOf(manifest)
       const { hash, files, bytes, faults } = await verifyBackup(target, backup, {
         progress: (done) => progress?.(Math.min(done, total), total),
         damageIn,
+        ...(signal === undefined ? {} : { signal }),
       })
       return { backup, sha256: hash, files, bytes, faults }
     },
@@ -119,6 +120,7 @@ export const keptBackupOperations = {
           const total = bytesOf(manifest)
           const { faults } = await verifyBackup(target, backup, {
             progress: (done) => progress?.(Math.min(done, total), total, 'Checking'),
+            ...(signal === undefined ? {} : { signal }),
           })
           requireWhole(faults)
           signal?.throwIfAborted()

@@ -7,6 +7,7 @@ import { createDatabase } from '../../src/control/databases'
 import { findOperation } from '../../src/control/operations'
 import type { Streams } from '../../src/control/operation'
 import { perform } from '../../src/control/perform'
+import { aborted } from '../../src/domain/value/error'
 import { codeOf } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 import { setupDataFolder } from './setup'
@@ -63,6 +64,25 @@ describe('the backups of a server', () => {
     expect(await scene.realms('old')).toEqual(['rlmA'])
     expect(await scene.realms('main')).toEqual([])
     expect(await scene.code('backup.restore-kept', { backup, name: 'old' })).toBe('CONFLICT')
+  })
+
+  test('are verified no further when nobody waits for the result', async () => {
+    await using scene = await setup()
+    const { backup } = await scene.run<Made>('backup.make')
+    const leaving = new AbortController()
+    let pieces = 0
+    const streams: Streams = {
+      signal: leaving.signal,
+      progress() {
+        pieces += 1
+        leaving.abort(aborted())
+      },
+    }
+    expect(await scene.code('backup.verify', { backup }, streams)).toBe('BUSY')
+    expect(pieces).toBe(1)
+    const input = { backup, name: 'old' }
+    expect(await scene.code('backup.restore-kept', input, streams)).toBe('BUSY')
+    expect(pieces).toBe(1)
   })
 
   test('are sent as files, which are restored when they are uploaded', async () => {
