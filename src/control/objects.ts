@@ -29,6 +29,9 @@ import { onDatabase, type OperationContext, type Streams } from './operation'
 /** Tables are counted up to this: counting so many objects takes a few milliseconds. */
 const MAX_COUNTED_OBJECTS = 100_000
 
+/** About as long as the query of an address may be. */
+const FILTER_CHARACTERS = 16 * 1024
+
 /** As the user, without a token of theirs. */
 const IMPERSONATE: readonly Scope[] = [...READ, 'IMPERSONATE']
 
@@ -259,6 +262,12 @@ export function readPage({ table, filter, search, cursor, limit }: Values<typeof
   const most = limit ?? MOST_BROWSED
   if (most < 1 || most > MOST_BROWSED) {
     throw new SatchelError('INVALID_REQUEST', `limit must be from 1 to ${MOST_BROWSED}`)
+  }
+  if ((filter?.length ?? 0) > FILTER_CHARACTERS) {
+    throw new SatchelError(
+      'INVALID_REQUEST',
+      `filter must have at most ${FILTER_CHARACTERS} characters: name fewer values`,
+    )
   }
   return { table, filter: filter ?? '', search: search ?? '', cursor, limit: most }
 }

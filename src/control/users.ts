@@ -1,5 +1,6 @@
 import { requireScopes, requireStanding, requireWriter } from '../domain/access/actor'
 import { DOORS, READ, WRITE } from '../domain/access/door'
+import { JSON_LIMITS, parseJson } from '../domain/json/scan'
 import { explain, EXPLAINED, readQuestion } from '../domain/object/explain'
 import { type User, USER_ORDERS, USER_TYPES } from '../domain/store/users'
 import { readUserChanges, writeUser, writeUsers } from '../domain/user/change'
@@ -146,7 +147,7 @@ export const userOperations = {
       input: { user: text, isNew: flag, displayName: optional(text), email: optional(text) },
     },
     async (_host, { isNew, displayName, email, ...input }, { now, write }) => {
-      const [change] = readUserChanges(JSON.parse(input.user))
+      const [change] = readUserChanges(parseJson(input.user, JSON_LIMITS, { name: 'user' }))
       if (change === undefined) throw new SatchelError('INVALID_REQUEST', 'user must be one user')
       return await write((tx) => {
         const known = tx.users.find(change.id)

@@ -167,6 +167,7 @@ describe('object.list', () => {
     }
     expect(await code({ filter: '$limit=1' })).toBe('INVALID_REQUEST')
     expect(await code({ filter: '%E0%A4%A' })).toBe('INVALID_REQUEST')
+    expect(await code({ filter: 'a=1&'.repeat(5_000) })).toBe('INVALID_REQUEST')
   })
 })
 
