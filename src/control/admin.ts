@@ -32,6 +32,10 @@ export interface AdminOperation {
 }
 
 export interface AdmittedOperation {
+  /** True when it may change something. */
+  readonly isChange: boolean
+  /** True when it goes on until its caller leaves. */
+  readonly follows: boolean
   /**
    * Checks the input, in which `confirm` repeats the name of the thing that is destroyed. Throws `INVALID_REQUEST`,
    * `NOT_AUTHORIZED`, and `CONFIRMATION_NEEDED` for secrets after a login that is not fresh.
@@ -109,6 +113,8 @@ export function createAdminTable(folder: DataFolder): AdminTable {
       const refusal = findRefusal(session, operation)
       if (refusal !== undefined) throw refusal
       return {
+        isChange: operation.effect !== 'read',
+        follows: operation.follows === true,
         order(input) {
           const values = operation.read(input)
           requireOrder(session, operation, values, input)

@@ -1,6 +1,7 @@
 import type { SatchelError } from '../domain/value/error'
 
-// The accounts, and what happens where one is full (sync has the first four once more, as `sync bodies`):
+// The accounts, and what happens where one is full (sync has the first four once more, as `sync bodies`, and so has the
+// page for administrators, as `inputs of the page`):
 //
 // | account             | holds                                            | full                                |
 // | ------------------- | ------------------------------------------------ | ----------------------------------- |

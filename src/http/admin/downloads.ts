@@ -8,8 +8,9 @@ import { pacedStream } from '../body/json-stream'
 import type { Call } from '../call'
 import { adminJson, fileAnswer, mailAnswer } from './answers'
 import { cookiesOf, sessionOf } from './halves'
-import { readInput, requireText } from './input'
+import { readTicket, requireText } from './input'
 import type { AdminOrder, AdminParts, Visit } from './parts'
+import type { Turns } from './runs'
 
 const TICKET_LIFE_MS = MINUTE
 const MAX_TICKETS = 100
@@ -28,13 +29,13 @@ interface Ticket {
  * Files for the browser itself, whose requests have no key: a ticket is in its place, which is good once, for a
  * minute, together with the cookie of its session.
  */
-export function createDownloads({ sessions, table, clock: machine }: AdminParts) {
+export function createDownloads({ sessions, table, clock: machine }: AdminParts, turns: Turns) {
   const tickets = createOnce<Ticket>(createSteadyClock(machine), TICKET_LIFE_MS, MAX_TICKETS)
 
   async function prepare(visit: Visit): Promise<Response> {
     const { call } = visit
     const session = await sessionOf(sessions, call, visit.origin)
-    const { name = 'download', input, ...rest } = await readInput(visit)
+    const { name = 'download', input, ...rest } = await readTicket(visit)
     const operation = requireText(rest, 'operation')
     await order(call, session, operation, input)
     const { code } = tickets.issue({ id: session.id, operation, input, name: String(name) })
@@ -62,6 +63,7 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts)
   async function sendFile(visit: Visit): Promise<Response> {
     const { call, http } = visit
     const { run, session, name } = await redeem(visit)
+    const over = await turns.enter(session, call.sent.signal)
     call.setIdleTimeout(0)
     const stream = sessions.stream(session)
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
@@ -72,7 +74,10 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts)
       begun.resolve()
       return writer.write(bytes)
     }, signal)
-    const output = work.finally(() => stream[Symbol.dispose]())
+    const output = work.finally(() => {
+      stream[Symbol.dispose]()
+      over()
+    })
     const isFile = await Promise.race([begun.promise.then(() => true), output.then(() => false)])
     if (!isFile) return fileAnswer(call, JSON.stringify(await output), JSON_TYPE, name)
     // This wakes an operation that waits for a slow reader; to abort the writer would wait for that reader too.

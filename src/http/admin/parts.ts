@@ -23,7 +23,11 @@ export interface AdminTable {
   admit(session: LiveSession, name: string, address: string): AdmittedOperation
 }
 
-interface AdmittedOperation {
+export interface AdmittedOperation {
+  /** True when it may change something. */
+  readonly isChange: boolean
+  /** True when it goes on until its caller leaves. */
+  readonly follows: boolean
   order(input: unknown): AdminOrder
 }
 

@@ -42,8 +42,8 @@ export interface Arrivals {
 
 export interface BodySource {
   readonly chunks: ChunkSource
-  /** The place for a file. */
-  readonly scratch: Scratch
+  /** The place for a file; without one all of the body is in memory. */
+  readonly scratch: Scratch | undefined
   /** The files of a caller are counted together. */
   readonly caller: string
   readonly timeout: UploadTimeout | undefined
@@ -143,13 +143,13 @@ export function createArrivals({
       await using stack = new AsyncDisposableStack()
       claims.add(claim)
       stack.defer(() => release(claim))
-      const gathered = stack.use(gather(BYTES_IN_MEMORY))
+      const gathered = stack.use(gather(scratch === undefined ? MEMORY_BYTES : BYTES_IN_MEMORY))
       let file: ScratchWriter | undefined
 
       /** Writes what is in memory to the file. */
-      async function empty(): Promise<ScratchWriter> {
+      async function empty(place: Scratch): Promise<ScratchWriter> {
         add(files, claim, 'file', gathered.length)
-        file ??= stack.use(await scratch.create('json'))
+        file ??= stack.use(await place.create('json'))
         await file.write(gathered.bytes())
         gathered.clear()
         return file
@@ -158,8 +158,8 @@ export function createArrivals({
       async function take(chunk: Uint8Array): Promise<void> {
         const others = memory.reserved - claim.memory.bytes
         const share = others > SHORT_FROM_BYTES ? BYTES_IN_SHORT_MEMORY : BYTES_IN_MEMORY
-        if (gathered.length + chunk.length > share) {
-          const writer = await empty()
+        if (scratch !== undefined && gathered.length + chunk.length > share) {
+          const writer = await empty(scratch)
           if (chunk.length >= BYTES_IN_SHORT_MEMORY) {
             add(files, claim, 'file', chunk.length)
             await writer.write(chunk)
@@ -184,19 +184,19 @@ export function createArrivals({
       }
       if (!claim.isArriving) throw tooSlow()
       claim.isArriving = false
-      if (file !== undefined) {
-        if (gathered.length > 0) await empty()
+      if (scratch !== undefined && file !== undefined) {
+        if (gathered.length > 0) await empty(scratch)
         gathered[Symbol.dispose]()
         memory.release(claim.memory)
         await file.close()
       }
       const owned = stack.move()
       const name = file?.name
+      const place = name === undefined || scratch === undefined ? undefined : { scratch, name }
       return {
         size: claim.received,
-        pieces: () =>
-          name === undefined ? piecesOf(gathered.bytes()) : piecesOfFile(scratch, name),
-        take: async () => (name === undefined ? gathered.take() : await readAll(scratch, name)),
+        pieces: () => (place === undefined ? piecesOf(gathered.bytes()) : piecesOfFile(place)),
+        take: async () => (place === undefined ? gathered.take() : await readAll(place)),
         [Symbol.asyncDispose]: () => owned.disposeAsync(),
       }
     },
@@ -215,7 +215,12 @@ export async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
     yield bytes.subarray(at, at + SMALL_READ_BYTES)
 }
 
-async function* piecesOfFile(scratch: Scratch, name: string): AsyncGenerator<Uint8Array> {
+interface StoredBody {
+  readonly scratch: Scratch
+  readonly name: string
+}
+
+async function* piecesOfFile({ scratch, name }: StoredBody): AsyncGenerator<Uint8Array> {
   using file = await scratch.open(name)
   for (let at = 0; at < file.size; at += SMALL_READ_BYTES) {
     const piece = file.read(at, SMALL_READ_BYTES)
@@ -224,7 +229,7 @@ async function* piecesOfFile(scratch: Scratch, name: string): AsyncGenerator<Uin
   }
 }
 
-async function readAll(scratch: Scratch, name: string): Promise<Uint8Array> {
+async function readAll({ scratch, name }: StoredBody): Promise<Uint8Array> {
   using file = await scratch.open(name)
   const bytes = Buffer.allocUnsafeSlow(file.size)
   for (let at = 0; at < file.size; at += READ_BYTES) {

@@ -48,8 +48,8 @@ interface BodyCall {
 }
 
 export interface JsonSource<V = unknown> {
-  /** The place for the file of a large body. */
-  readonly scratch: Scratch
+  /** The place for the file of a large body; absent: it is in memory while it arrives. */
+  readonly scratch?: Scratch
   /** A smaller limit than that of all bodies, in bytes. */
   readonly maxBytes?: number
   /** Without it the work gets the parsed JSON. */
@@ -137,7 +137,7 @@ export function createBodies(
 
   async function withArrival<T, V>(
     { sent, caller }: BodyCall,
-    scratch: Scratch,
+    scratch: Scratch | undefined,
     chunks: ChunkSource,
     task: JsonTask<T, V>,
   ): Promise<T> {

@@ -1,11 +1,10 @@
-import { STATUS } from '../../openapi/status'
-import { adminAnswer, adminJson, adminRefusal, asEvents, assetAnswer } from '../admin/answers'
+import { adminAnswer, adminJson, adminRefusal, assetAnswer } from '../admin/answers'
 import { createDownloads } from '../admin/downloads'
 import { sessionOf } from '../admin/halves'
-import { inputOfQuery, readInput } from '../admin/input'
 import { createLogins } from '../admin/logins'
 import type { AdminParts, Visit } from '../admin/parts'
 import { nothingHere, originOf, requireOwnPage } from '../admin/origin'
+import { createRuns, createTurns } from '../admin/runs'
 import { publicError } from '../answer'
 import { type Call, segment } from '../call'
 import type { HttpContext } from '../context'
@@ -19,7 +18,9 @@ type Route = (visit: Visit) => Promise<Response>
 export function createAdminGate(parts: AdminParts): AnswerAdmin {
   const { rules, sessions } = parts
   const logins = createLogins(parts)
-  const downloads = createDownloads(parts)
+  const turns = createTurns()
+  const downloads = createDownloads(parts, turns)
+  const runs = createRuns(parts, turns)
 
   /** Any browser may load these; they hold nothing of the data. */
   const open: Readonly<Record<string, Route>> = {
@@ -33,8 +34,8 @@ export function createAdminGate(parts: AdminParts): AnswerAdmin {
     'GET session': logins.show,
     'DELETE session': logins.logOut,
     'GET operations': listOperations,
-    'POST api/': (visit) => run(visit, () => readInput(visit), null),
-    'POST upload/': (visit) => run(visit, () => inputOfQuery(visit), visit.call.sent.body),
+    'POST api/': runs.run,
+    'POST upload/': runs.upload,
     'POST ticket': downloads.prepare,
     'GET file/': downloads.sendFile,
     'GET mail/': downloads.sendMail,
@@ -80,34 +81,7 @@ export function createAdminGate(parts: AdminParts): AnswerAdmin {
     const session = await sessionOf(sessions, call, origin)
     return adminJson(call, (await parts.table()).list(session))
   }
-
-  /** Whatever refuses the session is said before a body is read. */
-  async function run(
-    { call, origin, name }: Visit,
-    input: () => unknown,
-    upload: ReadableStream<Uint8Array> | null,
-  ): Promise<Response> {
-    const session = await sessionOf(sessions, call, origin)
-    const admitted = (await parts.table()).admit(session, name, call.address)
-    const order = admitted.order(await input())
-    // Work and silence may take long.
-    call.setIdleTimeout(0)
-    const stream = sessions.stream(session)
-    const finished = () => stream[Symbol.dispose]()
-    const { signal } = call.sent
-    try {
-      const streams = { upload, signal, ended: stream.signal, finished, statusOf }
-      return asEvents(call, order.events(streams).body)
-    } catch (error) {
-      finished()
-      throw error
-    }
-  }
 }
 
 /** The areas whose addresses hold a ticket. */
 const TICKETS: ReadonlySet<string> = new Set(['file', 'mail'])
-
-function statusOf(code: keyof typeof STATUS): number {
-  return STATUS[code]
-}

@@ -17,6 +17,7 @@ import type { Answering } from '../../sync/hub'
 import { answer } from '../answer'
 import { type Authorised, authorised } from '../caller'
 import { pacedStream, type StreamReservation } from '../body/json-stream'
+import { createSlots } from '../../limits/slots'
 import { free } from '../body/buffer'
 import { type BodyLimits, createBodies, type JsonReader } from '../body/body'
 import type { Call } from '../call'
@@ -276,34 +277,6 @@ function withRelease(reservation: StreamReservation, released: () => void): Stre
     release(reason) {
       reservation.release(reason)
       released()
-    },
-  }
-}
-
-/** Lets `most` callers in at a time, the others in their order. */
-interface Slots {
-  /** Several callers are inside. */
-  readonly isShared: boolean
-  /** Gives the way to leave: at once, or when it is the turn of the caller. */
-  take(): Promise<() => void>
-}
-
-function createSlots(most: number): Slots {
-  const waiting: (() => void)[] = []
-  let inside = 0
-  const leave = () => {
-    const next = waiting.shift()
-    if (next === undefined) inside -= 1
-    else next()
-  }
-  return {
-    get isShared() {
-      return inside > 1
-    },
-    async take() {
-      if (inside < most) inside += 1
-      else await new Promise<void>((resolve) => waiting.push(resolve))
-      return leave
     },
   }
 }

@@ -63,6 +63,7 @@ export function openBrowser(url: string): Browser {
     async send(method, path, { body, headers = {}, signal } = {}) {
       const all = new Headers({ 'sec-fetch-site': 'same-origin' })
       if (method !== 'GET' && method !== 'HEAD') all.set('origin', origin)
+      if (body !== undefined) all.set('content-type', 'application/json')
       if (browser.cookie !== undefined) all.set('cookie', browser.cookie)
       if (browser.key !== undefined) all.set(KEY_HEADER, browser.key)
       for (const [name, value] of Object.entries(headers)) {

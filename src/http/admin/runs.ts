@@ -1,0 +1,156 @@
+import type { AdminSessions, LiveSession } from '../../auth/admin/sessions'
+import { aborted, SatchelError } from '../../domain/value/error'
+import { createSlots, type Slots } from '../../limits/slots'
+import { STATUS } from '../../openapi/status'
+import { pacedStream } from '../body/json-stream'
+import { asEvents } from './answers'
+import { sessionOf } from './halves'
+import { createInputs, inputOfQuery } from './input'
+import type { AdminParts, AdmittedOperation, Visit } from './parts'
+
+/** So many operations of one caller run at a time, and others wait: a browser sends six requests at a time. */
+const MOST_AT_ONCE = 8
+
+/** Lets the operations of each caller run in turn, whatever they ask for. */
+export interface Turns {
+  /** Gives the way to leave. Throws `BUSY` when the caller of the request is gone meanwhile. */
+  enter(session: LiveSession, signal: AbortSignal): Promise<() => void>
+}
+
+export function createTurns(): Turns {
+  const slotsByCaller = new Map<string, Slots>()
+  return {
+    async enter({ id, client, database }, signal) {
+      // A client may have several logins.
+      const caller = client === null ? id : `${database} ${client.id}`
+      const slots = slotsByCaller.get(caller) ?? createSlots(MOST_AT_ONCE)
+      slotsByCaller.set(caller, slots)
+      const leave = await slots.take()
+      const over = () => {
+        leave()
+        if (slots.isFree) slotsByCaller.delete(caller)
+      }
+      if (!signal.aborted) return over
+      over()
+      throw aborted()
+    },
+  }
+}
+
+/** Runs the operations that the page asks for, and answers with their events. */
+export function createRuns({ sessions, table }: AdminParts, turns: Turns) {
+  const inputs = createInputs()
+
+  async function admit({ call, origin, name }: Visit) {
+    const session = await sessionOf(sessions, call, origin)
+    return { session, admitted: (await table()).admit(session, name, call.address) }
+  }
+
+  /** Whatever refuses the session is said before a body is read. */
+  async function run(visit: Visit): Promise<Response> {
+    const { session, admitted } = await admit(visit)
+    const leave = admitted.follows
+      ? () => undefined
+      : await turns.enter(session, visit.call.sent.signal)
+    try {
+      return await inputs.read(visit, (input, finished) =>
+        answerEvents(visit, { sessions, session, admitted, input }, null, () => {
+          finished()
+          leave()
+        }),
+      )
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  async function upload(visit: Visit): Promise<Response> {
+    const { session, admitted } = await admit(visit)
+    const { signal, body } = visit.call.sent
+    const leave = await turns.enter(session, signal)
+    try {
+      const input = inputOfQuery(visit)
+      return answerEvents(visit, { sessions, session, admitted, input }, body, leave)
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  return { run, upload }
+}
+
+interface Asked {
+  readonly sessions: AdminSessions
+  readonly session: LiveSession
+  readonly admitted: AdmittedOperation
+  readonly input: unknown
+}
+
+/** Answers at once; `finished` is called when the operation is over, and not when this throws. */
+function answerEvents(
+  { http, call }: Visit,
+  { sessions, session, admitted, input }: Asked,
+  upload: ReadableStream<Uint8Array> | null,
+  finished: () => void,
+): Response {
+  const order = admitted.order(input)
+  // Work and silence may take long.
+  call.setIdleTimeout(0)
+  using undo = new DisposableStack()
+  const stream = undo.use(sessions.stream(session))
+  const { body } = order.events({
+    upload,
+    signal: call.sent.signal,
+    ended: stream.signal,
+    finished() {
+      stream[Symbol.dispose]()
+      finished()
+    },
+    statusOf,
+  })
+  undo.move()
+  const events = (body as ReadableStream<Uint8Array>).getReader()
+  const memory = http.unsent.open({
+    caller: () => call.caller,
+    pending: () => 0,
+    ended: () => undefined,
+  })
+
+  async function nextPart(): Promise<Uint8Array | undefined> {
+    const { done, value } = await events.read()
+    if (done) return undefined
+    try {
+      memory.reserve(value.length)
+      return value
+    } catch (error) {
+      // A change that is made must not be answered with `BUSY`.
+      return admitted.isChange ? value : refusalEvent(error)
+    }
+  }
+
+  const paced = pacedStream(nextPart, {
+    failed: (error) => http.failure(call.id, error),
+    reservation: {
+      ...memory,
+      // Each part has its memory already.
+      resize: () => undefined,
+      release(reason) {
+        memory.release(reason)
+        void events.cancel().catch(() => undefined)
+      },
+    },
+  })
+  return asEvents(call, paced)
+}
+
+function refusalEvent(error: unknown): Uint8Array {
+  if (!(error instanceof SatchelError)) throw error
+  const { code, message } = error
+  return Buffer.from(`${JSON.stringify({ error: { status: STATUS[code], code, message } })}\n`)
+}
+
+function statusOf(code: keyof typeof STATUS): number {
+  return STATUS[code]
+}

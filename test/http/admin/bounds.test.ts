@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'bun:test'
+import type { LiveSession } from '../../../src/auth/admin/sessions'
+import { createTurns } from '../../../src/http/admin/runs'
+import { codeOf } from '../../auth/setup'
+import { PLAIN_IMPORT } from '../../setup'
+import { until } from '../../timing'
+import { type Browser, type Event, eventsOf, refusal, setupAdmin } from './setup'
+
+/** How much callers of operations may have under way at a time, so that nobody else waits for them. */
+
+const MOST_AT_ONCE = 8
+const MEGABYTE = 1_000_000
+const OBJECT = { database: 'main', table: 'items', key: 'large' }
+
+/** An import whose file does not end before `end` is called. */
+function beginImport(browser: Browser) {
+  const leaving = new AbortController()
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const input = encodeURIComponent(JSON.stringify(PLAIN_IMPORT))
+  const sending = { body: readable, signal: leaving.signal }
+  const over = browser
+    .send('POST', `/upload/import?input=${input}`, sending)
+    .then(eventsOf)
+    .catch(() => undefined)
+  const writer = writable.getWriter()
+  void writer.write(Buffer.from('{')).catch(() => undefined)
+  return {
+    async end() {
+      await writer.write(Buffer.from('}'))
+      await writer.close()
+      await over
+    },
+    async leave() {
+      leaving.abort()
+      await over
+    },
+  }
+}
+
+/** Asks until a request is not answered for a while; resolves to its answer when it comes. */
+async function waitingRequest(browser: Browser): Promise<{ readonly answer: Promise<Event[]> }> {
+  let answer = Promise.resolve<Event[]>([])
+  await until(async () => {
+    answer = browser.run('db.list')
+    return await Promise.race([answer.then(() => false), Bun.sleep(500).then(() => true)])
+  })
+  return { answer }
+}
+
+async function setupLarge() {
+  const server = await setupAdmin()
+  const upload = new Blob([JSON.stringify({ items: 'id' })]).stream()
+  await server.commands.run('schema.push', { database: 'main', wait: true }, { upload })
+  return server
+}
+
+const LARGE = {
+  id: 'large',
+  realmId: 'rlm-public',
+  texts: Array.from({ length: 15 }, () => 'x'.repeat(MEGABYTE)),
+}
+
+describe('the operations of one login', () => {
+  test('run eight at a time, and others do not wait for them', async () => {
+    await using server = await setupAdmin()
+    const [browser, other] = [await server.logIn(), await server.logIn()]
+    const imports = Array.from({ length: MOST_AT_ONCE }, () => beginImport(browser))
+    const { answer } = await waitingRequest(browser)
+    expect(await other.result('db.list')).toHaveLength(1)
+    const [first, second, ...more] = imports
+    await first?.end()
+    expect(await answer).toMatchObject([{ result: [{ name: 'main' }] }])
+    await second?.leave()
+    expect(await browser.result('db.list')).toHaveLength(1)
+    for (const each of more) await each.leave()
+    expect(await browser.result('db.list')).toHaveLength(1)
+  })
+
+  test('wait in their order, also those of several logins of a client', async () => {
+    const turns = createTurns()
+    const { signal } = new AbortController()
+    const client = { id: 'c', email: 'c@example.com' }
+    const of = (id: string) => ({ id, client, database: 'main' }) as LiveSession
+    const inside = await Promise.all(
+      Array.from({ length: MOST_AT_ONCE }, (_, n) => turns.enter(of(`login ${n % 2}`), signal)),
+    )
+    const entered: string[] = []
+    const leaving = new AbortController()
+    const gone = codeOf(() => turns.enter(of('login 0'), leaving.signal))
+    const later = ['one', 'two'].map(async (name) => {
+      const leave = await turns.enter(of('login 1'), signal)
+      entered.push(name)
+      return leave
+    })
+    const elsewhere = await turns.enter({ ...of('login 2'), database: 'other' }, signal)
+    elsewhere()
+    leaving.abort()
+    expect(entered).toEqual([])
+    inside[0]?.()
+    expect(await gone).toBe('BUSY')
+    const leaveOne = await later[0]
+    expect(entered).toEqual(['one'])
+    leaveOne?.()
+    await later[1]
+    expect(entered).toEqual(['one', 'two'])
+  })
+})
+
+describe('an object of 15 MB', () => {
+  test('is written and shown, and refused while too many wait for their readers', async () => {
+    await using server = await setupLarge()
+    const browser = await server.logIn()
+    const written = await browser.result('object.put', { ...OBJECT, value: LARGE })
+    expect(written).toMatchObject({ value: { texts: LARGE.texts } })
+    const answers = await Promise.all(
+      Array.from({ length: MOST_AT_ONCE }, () =>
+        browser.send('POST', '/api/object.show', { body: OBJECT }),
+      ),
+    )
+    const last: Event[] = []
+    for (const answer of answers) last.push((await eventsOf(answer)).at(-1) ?? {})
+    const whole = last.filter(({ result }) => result !== undefined)
+    expect(whole.length).toBeGreaterThan(0)
+    for (const { result } of whole) expect(result).toMatchObject({ value: LARGE })
+    const busy = { status: 503, code: 'BUSY' }
+    const others = last.filter(({ result }) => result === undefined)
+    expect(others).toMatchObject(others.map(() => ({ error: busy })))
+    // All memory is free again.
+    expect(await browser.result('object.show', OBJECT)).toMatchObject({ key: 'large' })
+  })
+
+  test('with very many properties is refused before it is parsed', async () => {
+    await using server = await setupLarge()
+    const browser = await server.logIn()
+    const value = Object.fromEntries(Array.from({ length: 200_000 }, (_, n) => [`p${n}`, n]))
+    const answer = await browser.send('POST', '/api/object.put', { body: { ...OBJECT, value } })
+    expect(await refusal(answer)).toEqual([422, 'UNPROCESSABLE'])
+  })
+})
+
+test('a download that has not begun holds little memory', async () => {
+  await using server = await setupAdmin()
+  const browser = await server.logIn()
+  const input = { ...OBJECT, key: 'x'.repeat(256 * 1024) }
+  const body = { operation: 'object.show', input, name: 'x' }
+  expect(await refusal(await browser.send('POST', '/ticket', { body }))).toEqual([
+    413,
+    'PAYLOAD_TOO_LARGE',
+  ])
+})
