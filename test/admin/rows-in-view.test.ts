@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { rowsInView, scrollTo } from '../../src/admin/page/parts/rows-in-view'
+import { rowsInView, scrollTo, topAfter } from '../../src/admin/page/parts/rows-in-view'
 
 test('the rows that are drawn cover the view, wherever the list is scrolled', () => {
   fc.assert(
@@ -29,7 +29,7 @@ test('the rows that are drawn cover the view, wherever the list is scrolled', ()
 test('a million rows need no element that browsers refuse, and the last one can be reached', () => {
   const view = { top: Number.MAX_SAFE_INTEGER, height: 600, rows: 1_000_000, row: 34 }
   const { end, total } = rowsInView(view)
-  expect(total).toBe(8_000_000)
+  expect(total).toBe(16_000_000)
   expect(end).toBe(1_000_000)
 })
 
@@ -38,4 +38,23 @@ test('a row beyond an edge is scrolled to that edge', () => {
   expect(scrollTo(12, view)).toBe(340)
   expect(scrollTo(5, view)).toBe(170)
   expect(scrollTo(30, view)).toBe(31 * 34 - 340)
+})
+
+test('any row of a million is scrolled to, and stays in view while the list grows', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 999_999 }),
+      fc.integer({ min: 0, max: 15_999_400 }),
+      (at, top) => {
+        const view = { top, height: 600, rows: 1_000_000, row: 34 }
+        const there = { ...view, top: scrollTo(at, view) }
+        const seen = rowsInView(there)
+        expect(seen.first).toBeLessThanOrEqual(at)
+        expect(seen.end).toBeGreaterThan(at)
+        const grown = { ...there, rows: view.rows + 200 }
+        const { first } = rowsInView({ ...grown, top: topAfter(view.rows, grown) })
+        expect(Math.abs(first - seen.first)).toBeLessThanOrEqual(1)
+      },
+    ),
+  )
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
 import { setupAdmin } from '../http/admin/setup'
 import { useChromium } from './chromium'
 import { until } from '../timing'
@@ -119,6 +120,57 @@ test('objects are found by a part, by a value and by their keys', async () => {
   await page.getByPlaceholder('done=false').fill('done=false&title=Title 3')
   await page.locator('.page-title').getByText('1', { exact: true }).waitFor()
 })
+
+test('a long table keeps the rows near the view, and has the right ones wherever it is scrolled', async () => {
+  await using server = await setup([])
+  for (let from = 0; from < 6_000; from += 1_000) {
+    await server.put(
+      Array.from({ length: 1_000 }, (_, at) => {
+        return { id: `note${from + at}`, realmId: 'rlm-public', title: `Title ${from + at}` }
+      }),
+    )
+  }
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes')
+  const grid = page.getByRole('grid')
+  await grid.focus()
+  const all = page.locator('.page-title').getByText('6,000', { exact: true })
+  await until(async () => {
+    await page.keyboard.press('End')
+    return all.isVisible()
+  })
+  await grid.getByText('Title 0', { exact: true }).waitFor()
+  expect(await heldRows(page)).toBeLessThan(4_000)
+  for (const at of [3_000, 1_500, 4_200, 0, 5_990, 600]) {
+    await grid.evaluate((element, top) => (element.scrollTop = top), at * 34)
+    const row = page.locator(`#row-${at}`)
+    await row.getByText(`Title ${5_999 - at}`, { exact: true }).waitFor()
+    expect(await row.getAttribute('aria-rowindex')).toBe(String(at + 2))
+    expect(await heldRows(page)).toBeLessThan(4_000)
+  }
+  await page.locator('#row-602').click()
+  await page.getByRole('complementary', { name: 'note5397' }).waitFor()
+  expect(await all.isVisible()).toBe(true)
+})
+
+/** How many rows are in the memory of the tab, where nothing is that is not used. */
+async function heldRows(page: Page): Promise<number> {
+  const cdp = await page.context().newCDPSession(page)
+  const { result } = await cdp.send('Runtime.evaluate', { expression: 'Object.prototype' })
+  const { objects } = await cdp.send('Runtime.queryObjects', {
+    prototypeObjectId: result.objectId ?? '',
+  })
+  const counted = await cdp.send('Runtime.callFunctionOn', {
+    objectId: objects.objectId ?? '',
+    functionDeclaration: `function () {
+      return this.filter((each) => Object.hasOwn(each, 'revision') && Object.hasOwn(each, 'cut')).length
+    }`,
+    returnByValue: true,
+  })
+  await cdp.detach()
+  return Number(counted.result.value)
+}
 
 test('an object is added, and deleted after a question', async () => {
   await using server = await setup([])

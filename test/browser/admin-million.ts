@@ -1,60 +1,36 @@
 import { createWriteStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import process from 'node:process'
-import { chromium } from 'playwright-core'
-import { temporaryFolder } from '../setup'
-import { ARGUMENTS, CHROMIUM } from './chromium'
+import { go } from './admin-page'
+import { openWorkshop } from './executable'
 
 /**
  * `bun test/browser/admin-million.ts [objects] [seconds]` fills a table of `dist/satchel` through the command line, by
- * default with 1,000,000 objects, scrolls it on the page for administrators for 60 seconds, and prints how long frames
- * took and how much memory the tab has.
+ * default with 1,000,000 objects, scrolls it on the page for administrators for 60 seconds and back, ends a search, and
+ * prints how long frames took, how long rows were awaited, and how much memory the tab has.
  */
-const EXECUTABLE = join(import.meta.dir, '..', '..', 'dist', 'satchel')
+/** The table, in the page. */
+const GRID = `document.querySelector('[role=grid]')`
 const [objects = 1_000_000, seconds = 60] = process.argv.slice(2).map(Number)
 
-await using undo = new AsyncDisposableStack()
-const folder = undo.use(temporaryFolder()).path
-const data = ['--data', join(folder, 'data')]
-const server = Bun.spawn([EXECUTABLE, 'serve', ...data, '--port', '0', '--json'], {
-  stdin: 'ignore',
-  stdout: 'pipe',
-  stderr: 'ignore',
-})
-undo.defer(async () => {
-  server.kill()
-  await server.exited
-})
-// Its line says that it listens.
-await server.stdout.getReader().read()
-const schema = join(folder, 'schema.json')
-await Bun.write(schema, JSON.stringify({ notes: '@id, count' }))
-await run('schema', 'push', schema)
+await using workshop = await openWorkshop()
+await workshop.run('schema', 'push', await workshop.write('schema.json', { notes: '@id, count' }))
 const begun = performance.now()
-const file = await writeObjects(join(folder, 'notes.ndjson'))
-await run('import', file, '--table', 'notes', '--realm', 'rlm-public')
+const file = await writeObjects(join(workshop.folder, 'notes.ndjson'))
+await workshop.run('import', file, '--table', 'notes', '--realm', 'rlm-public')
 print('filled, s', (performance.now() - begun) / 1000)
 
-const browser = await chromium.launch({
-  executablePath: CHROMIUM,
-  headless: true,
-  args: ARGUMENTS,
-})
-undo.defer(() => browser.close())
-const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
-page.setDefaultTimeout(100_000)
-const { url } = JSON.parse(await run('admin', '--json')) as { readonly url: string }
-await page.goto(url)
-await page.locator('.sidebar').waitFor()
-const processes = await browser.newBrowserCDPSession()
+const page = await workshop.openAdmin({ viewport: { width: 1280, height: 800 } })
+const processes = await workshop.browser.newBrowserCDPSession()
 const cdp = await page.context().newCDPSession(page)
 await cdp.send('Performance.enable')
 print('memory before, MB', await memory())
-const asked = performance.now()
-await page.evaluate(`location.hash = '#/main/data/notes'`)
-await page.getByRole('row').nth(20).waitFor()
-print('first rows, ms', performance.now() - asked)
+// Loads its code.
+await go(page, '#/main/data/members')
+await page.getByText('No object is in this table').waitFor()
+print('first rows, ms', await shownAfter(`location.hash = '#/main/data/notes'`))
 const before = await work()
 const slow = await page.evaluate<Scrolled>(scrolling(seconds))
 const after = await work()
@@ -63,20 +39,38 @@ print('work of a frame, µs', ((after - before) / slow.frames) * 1e6)
 print('frames of more than 50 ms', slow.late)
 print('99th percentile of frames, ms', slow.p99)
 print('longest frame, ms', slow.longest)
+print('tasks of more than 50 ms', slow.longTasks)
 print('longest task, ms', slow.longestTask)
 print('frames with an empty view', slow.empty)
 print('rows passed', slow.rows)
 print('rows drawn', slow.drawn)
-await cdp.send('HeapProfiler.collectGarbage')
-const title = await page.locator('.page-title').last().textContent()
-print('rows loaded', Number(/([\d,]+) of/.exec(title ?? '')?.[1]?.replaceAll(',', '')))
 print('memory after, MB', await memory())
+print('rows in the middle, ms', await shownAfter(`${GRID}.scrollTop = ${GRID}.scrollHeight / 2`))
+print('rows at the top, ms', await shownAfter(`${GRID}.scrollTop = 0`))
+print('memory at the top, MB', await memory())
+
+await page.getByPlaceholder('Search').fill('a text that no object has')
+await page.getByText(/Looked at [1-9]/).waitFor()
+const searched = await serverWork()
+const stopped = await page.evaluate<number>(`new Promise((resolve) => {
+  const begun = performance.now()
+  document.querySelector('.searching button').click()
+  const look = () => {
+    if (document.querySelector('.searching')) requestAnimationFrame(look)
+    else resolve(performance.now() - begun)
+  }
+  look()
+})`)
+await Bun.sleep(3_000)
+print('search stopped, ms', stopped)
+print('work of the server after it, ms', (await serverWork()) - searched)
 
 interface Scrolled {
   readonly frames: number
   readonly late: number
   readonly p99: number
   readonly longest: number
+  readonly longTasks: number
   readonly longestTask: number
   readonly empty: number
   readonly rows: number
@@ -86,12 +80,16 @@ interface Scrolled {
 /** Scrolls by half a view in each frame, as far as there are rows. */
 function scrolling(duration: number): string {
   return `new Promise((resolve) => {
-    const grid = document.querySelector('[role=grid]')
+    const grid = ${GRID}
     const times = []
+    let longTasks = 0
     let longestTask = 0
     let empty = 0
     const observer = new PerformanceObserver((list) => {
-      for (const { duration } of list.getEntries()) longestTask = Math.max(longestTask, duration)
+      for (const { duration } of list.getEntries()) {
+        longTasks += 1
+        longestTask = Math.max(longestTask, duration)
+      }
     })
     observer.observe({ entryTypes: ['longtask'] })
     const distance = grid.clientHeight / 2
@@ -110,6 +108,7 @@ function scrolling(duration: number): string {
         late: times.filter((time) => time > 50).length,
         p99: times[Math.floor(times.length * 0.99)],
         longest: times.at(-1),
+        longTasks,
         longestTask,
         empty,
         rows: Math.max(...rows.map((row) => Number(row.getAttribute('aria-rowindex')))),
@@ -120,9 +119,32 @@ function scrolling(duration: number): string {
   })`
 }
 
+/** The heap of the tab without what is not used any more. */
 async function memory(): Promise<number> {
+  await cdp.send('HeapProfiler.collectGarbage')
   const { metrics } = await cdp.send('Performance.getMetrics')
   return (metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? 0) / 1e6
+}
+
+/** How long after a statement all rows in view are there. */
+function shownAfter(statement: string): Promise<number> {
+  return page.evaluate<number>(`new Promise((resolve) => {
+    const begun = performance.now()
+    ${statement}
+    const look = () => {
+      const rows = ${GRID}?.querySelectorAll('[role=row]') ?? []
+      if (rows.length > 20 && !${GRID}.querySelector('[aria-busy=true]')) resolve(performance.now() - begun)
+      else requestAnimationFrame(look)
+    }
+    requestAnimationFrame(() => requestAnimationFrame(look))
+  })`)
+}
+
+/** The time that the processor has worked for the server, ms. */
+async function serverWork(): Promise<number> {
+  const stat = await readFile(`/proc/${workshop.ready.pid}/stat`, 'utf8')
+  const [user = 0, system = 0] = stat.slice(stat.lastIndexOf(')')).split(' ').slice(12).map(Number)
+  return (user + system) * 10
 }
 
 /** The time that the processor has worked for the tab, s: a busy machine does not stretch it. */
@@ -145,14 +167,6 @@ async function writeObjects(path: string): Promise<string> {
   stream.end()
   await once(stream, 'close')
   return path
-}
-
-/** Runs a command to its end; returns its output. */
-async function run(...command: string[]): Promise<string> {
-  const child = Bun.spawn([EXECUTABLE, ...command, ...data], { stdout: 'pipe', stderr: 'inherit' })
-  const text = await child.stdout.text()
-  if ((await child.exited) !== 0) throw new Error(`${command.join(' ')} failed`)
-  return text
 }
 
 function print(name: string, value: number): void {

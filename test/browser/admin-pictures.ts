@@ -1,59 +1,32 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { temporaryFolder } from '../setup'
+import type { Browser, Page } from 'playwright-core'
 import { serveApplication } from './addon/application'
-import { ARGUMENTS, CHROMIUM } from './chromium'
+import { openWorkshop } from './executable'
 
 /**
  * `bun test/browser/admin-pictures.ts` makes the pictures of docs/admin.md and the README with `dist/satchel`: two
  * applications with the add-on work on a list, and the page for administrators looks on.
  */
-const ROOT = join(import.meta.dir, '..', '..')
-const EXECUTABLE = join(ROOT, 'dist', 'satchel')
-const PICTURES = join(ROOT, 'docs', 'pictures')
+const PICTURES = join(import.meta.dir, '..', '..', 'docs', 'pictures')
 const SCREEN = { width: 1280, height: 760 }
 
 const ALICE = 'alice@demo.local'
 const BOB = 'bob@demo.local'
 
-interface Ready {
-  readonly databases: readonly { readonly url: string }[]
-}
-
-await using undo = new AsyncDisposableStack()
-const folder = undo.use(temporaryFolder()).path
-const data = ['--data', join(folder, 'data')]
-const server = Bun.spawn([EXECUTABLE, 'serve', ...data, '--port', '0', '--json'], {
-  stdin: 'ignore',
-  stdout: 'pipe',
-  stderr: 'ignore',
-})
-undo.defer(async () => {
-  server.kill()
-  await server.exited
-})
-const { databases } = JSON.parse(await firstLine(server.stdout)) as Ready
-const main = databases[0]?.url ?? ''
+await using workshop = await openWorkshop()
+const { browser, run, write } = workshop
+const main = workshop.ready.databases[0]?.url ?? ''
 await run('import', await write('users.json', { demoUsers: { [ALICE]: {}, [BOB]: {} } }))
 const schema = { todoItems: '@id, title', todoLists: '@id', settings: 'id' }
 await run('schema', 'push', await write('schema.json', schema))
 await run('user', 'add', 'carol@example.com', '--name', 'Carol')
 
-const browser = await chromium.launch({
-  executablePath: CHROMIUM,
-  headless: true,
-  args: ARGUMENTS,
-})
-undo.defer(() => browser.close())
-const application = undo.use(await serveApplication(main, 'live.js'))
+using application = await serveApplication(main, 'live.js')
 const alice = await openPerson(browser, application.url, ALICE)
 const bob = await openPerson(browser, application.url, BOB)
 
-const page = await browser.newPage({ viewport: SCREEN, colorScheme: 'light' })
-await page.goto(
-  await run('admin', '--json').then((text) => (JSON.parse(text) as { url: string }).url),
-)
+const page = await workshop.openAdmin({ viewport: SCREEN, colorScheme: 'light' })
 await page.getByText('Following').waitFor()
 await shareList(alice, bob)
 await page.locator('.entry.rejected').first().waitFor()
@@ -126,27 +99,4 @@ function go(place: string): Promise<unknown> {
 
 async function picture(name: string): Promise<void> {
   await page.screenshot({ path: join(PICTURES, `${name}.png`), animations: 'disabled' })
-}
-
-/** Runs a command to its end; returns its output. */
-async function run(...command: string[]): Promise<string> {
-  const child = Bun.spawn([EXECUTABLE, ...command, ...data], { stdout: 'pipe', stderr: 'inherit' })
-  const text = await child.stdout.text()
-  if ((await child.exited) !== 0) throw new Error(`${command.join(' ')} failed`)
-  return text
-}
-
-async function write(name: string, value: unknown): Promise<string> {
-  const path = join(folder, name)
-  await Bun.write(path, JSON.stringify(value))
-  return path
-}
-
-async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
-  let text = ''
-  for await (const piece of stream.pipeThrough(new TextDecoderStream())) {
-    text += piece
-    if (text.includes('\n')) break
-  }
-  return text.split('\n')[0] ?? ''
 }

@@ -1,26 +1,30 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { rowsInView, scrollTo } from '../parts/rows-in-view'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { rowsInView, scrollTo, topAfter, type View } from '../parts/rows-in-view'
 import { Ago } from '../parts/ago'
+import { still } from '../parts/still'
 import { Value } from '../value/cell'
 import { describe, sizeText } from '../value/typed'
 import { type Row, widthFor } from './columns'
 import { Text } from '../parts/text'
 
 const ROW = 34
-/** The next page is asked for when so many rows are left below. */
-const AHEAD = 200
-
 interface GridProps {
-  readonly rows: readonly Row[]
+  readonly count: number
+  /** Undefined while the row is not here. */
+  readonly rowAt: (at: number) => Row | undefined
+  /** The first rows, which say how wide the columns are. */
+  readonly sample: readonly Row[]
   readonly columns: readonly string[]
   readonly selected: string | null
   readonly label: string
   readonly onOpen: (row: Row) => void
-  readonly onEnd: () => void
+  /** Called with the first row in view, and the one after the last. */
+  readonly onView: (first: number, end: number) => void
 }
 
 /** A table of which only the rows in view are drawn. The arrow keys move, Enter opens. */
-export function Grid({ rows, columns, selected, label, onOpen, onEnd }: GridProps) {
+export function Grid(props: GridProps) {
+  const { count, rowAt, sample, columns, selected, label, onOpen, onView } = props
   const box = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
   const [height, setHeight] = useState(600)
@@ -35,20 +39,28 @@ export function Grid({ rows, columns, selected, label, onOpen, onEnd }: GridProp
     return () => observer.disconnect()
   }, [])
 
-  const view = { top, height, rows: rows.length, row: ROW }
+  const view = useSteadyView({ top, height, rows: count, row: ROW })
   const { first, end, offset, total } = rowsInView(view)
-  useEffect(() => {
-    if (end >= rows.length - AHEAD) onEnd()
-  }, [end, rows.length, onEnd])
+  useLayoutEffect(() => {
+    if (view.top !== top && box.current !== null) box.current.scrollTop = view.top
+  }, [view.top, top])
+  useEffect(() => onView(first, end))
 
-  const widths = useMemo(() => widthsOf(rows, columns), [columns, rows.slice(0, 50)[49], rows[0]])
+  const widths = useMemo(() => widthsOf(sample, columns), [columns, sample[SAMPLE - 1], sample[0]])
+  const open = useCallback(
+    (row: Row, at: number) => {
+      setActive(at)
+      onOpen(row)
+    },
+    [onOpen],
+  )
   const move = (to: number) => {
-    const at = Math.min(Math.max(0, to), rows.length - 1)
-    const row = rows[at]
-    if (row === undefined) return
+    const at = Math.min(Math.max(0, to), count - 1)
+    if (at < 0) return
     setActive(at)
     if (box.current !== null) box.current.scrollTop = scrollTo(at, view)
-    if (selected !== null) onOpen(row)
+    const row = rowAt(at)
+    if (selected !== null && row !== undefined) onOpen(row)
   }
   const onKey = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget) return
@@ -59,10 +71,10 @@ export function Grid({ rows, columns, selected, label, onOpen, onEnd }: GridProp
       PageDown: active + page,
       PageUp: active - page,
       Home: 0,
-      End: rows.length - 1,
+      End: count - 1,
     }
     const goal = goals[event.key]
-    const row = rows[active]
+    const row = rowAt(active)
     if (goal !== undefined) move(goal)
     else if (event.key === 'Enter' && row !== undefined) onOpen(row)
     else return
@@ -75,8 +87,8 @@ export function Grid({ rows, columns, selected, label, onOpen, onEnd }: GridProp
       class="grid"
       role="grid"
       aria-label={label}
-      aria-rowcount={rows.length + 1}
-      aria-activedescendant={rows.length > 0 ? `row-${active}` : undefined}
+      aria-rowcount={count + 1}
+      aria-activedescendant={count > 0 ? `row-${active}` : undefined}
       tabIndex={0}
       style={{ '--columns': widths.map((width) => `${width}px`).join(' ') }}
       onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
@@ -95,58 +107,78 @@ export function Grid({ rows, columns, selected, label, onOpen, onEnd }: GridProp
       </div>
       <div class="grid-rows" role="presentation" style={{ height: `${total}px` }}>
         <div role="presentation" style={{ transform: `translateY(${offset}px)` }}>
-          {rows.slice(first, end).map((row, at) => (
-            <GridRow
-              key={row.key}
-              row={row}
-              at={first + at}
-              columns={columns}
-              isActive={first + at === active}
-              isSelected={row.key === selected}
-              onOpen={() => {
-                setActive(first + at)
-                onOpen(row)
-              }}
-            />
-          ))}
+          {placesOf(first, end).map((at) => {
+            const row = rowAt(at)
+            return (
+              <GridRow
+                key={at}
+                row={row}
+                at={at}
+                columns={columns}
+                isActive={at === active}
+                isSelected={row !== undefined && row.key === selected}
+                onOpen={open}
+              />
+            )
+          })}
         </div>
       </div>
     </div>
   )
 }
 
+function placesOf(first: number, end: number): readonly number[] {
+  return Array.from({ length: end - first }, (_, at) => first + at)
+}
+
+/** The view of a list that stays where it is while it grows. */
+function useSteadyView(view: View): View {
+  const before = useRef(view.rows)
+  const steady = { ...view, top: topAfter(before.current, view) }
+  before.current = view.rows
+  return steady
+}
+
 interface GridRowProps {
-  readonly row: Row
+  readonly row: Row | undefined
   readonly at: number
   readonly columns: readonly string[]
   readonly isActive: boolean
   readonly isSelected: boolean
-  readonly onOpen: () => void
+  readonly onOpen: (row: Row, at: number) => void
 }
 
-function GridRow({ row, at, columns, isActive, isSelected, onOpen }: GridRowProps) {
-  const cells = useMemo(
-    () =>
-      columns.map((name) => (
-        <span key={name} role="gridcell" class="clip">
-          <Cell row={row} name={name} />
-        </span>
-      )),
-    [row, columns],
-  )
+const GridRow = still(({ row, at, columns, isActive, isSelected, onOpen }: GridRowProps) => (
+  <div
+    id={`row-${at}`}
+    class={`grid-row ${isActive ? 'active' : ''} ${isSelected ? 'selected' : ''}`}
+    role="row"
+    aria-rowindex={at + 2}
+    aria-selected={isSelected}
+    aria-busy={row === undefined}
+    onClick={() => row !== undefined && onOpen(row, at)}
+  >
+    {row === undefined ? (
+      <span role="gridcell" class="v-null">
+        …
+      </span>
+    ) : (
+      <Cells row={row} columns={columns} />
+    )}
+  </div>
+))
+
+function Cells({ row, columns }: { row: Row; columns: readonly string[] }) {
   return (
-    <div
-      id={`row-${at}`}
-      class={`grid-row ${isActive ? 'active' : ''} ${isSelected ? 'selected' : ''}`}
-      role="row"
-      aria-rowindex={at + 2}
-      aria-selected={isSelected}
-      onClick={onOpen}
-    >
+    <>
       <span role="gridcell" class="clip mono" title={row.key.length > 20 ? row.key : undefined}>
         <Text text={row.key} />
       </span>
-      {cells}
+      {columns.map((name) => (
+        <span key={name} role="gridcell" class="clip">
+          <Cell row={row} name={name} />
+        </span>
+      ))}
       <span role="gridcell" class="clip soft">
         {row.owner !== null && <Text text={row.owner} />}
       </span>
@@ -156,7 +188,7 @@ function GridRow({ row, at, columns, isActive, isSelected, onOpen }: GridRowProp
       <span role="gridcell" class="clip soft">
         <Ago at={row.updated} />
       </span>
-    </div>
+    </>
   )
 }
 

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
@@ -13,7 +13,8 @@ import { Download } from './download'
 import { type Finding, FindBar, NO_FINDING, queryOf } from './find-bar'
 import { Grid } from './grid'
 import type { TableInfo } from './tables'
-import { useRows } from './use-rows'
+import { countOf, itemAt } from './pages'
+import { PAGE, useLongList } from './use-rows'
 
 interface TableProps {
   readonly table: string
@@ -29,22 +30,22 @@ export function Table({ table, info, selected, onOpen, onNew }: TableProps) {
   const [newestFirst, setNewestFirst] = useState(true)
   const [chosen, setChosen] = useState<readonly string[] | null>(null)
   const query = { database: database.value, table, newestFirst, ...queryOf(finding) }
-  const found = useRows(query)
-  const { rows, isLoading, isComplete, seen, error, loadMore, reload } = found
+  const found = useLongList<Row>('object.list', 'objects', { ...query, limit: PAGE })
+  const { pages, isLoading, isComplete, seen, error, reload } = found
+  const count = countOf(pages)
   useShortcut('r', 'Load again', reload)
 
-  const sample = rows.slice(0, LOOKED_AT)
+  const sample = pages[0]?.items ?? []
   // The same names while more rows come: other ones would draw every cell again.
-  const all = useMemo(() => columnsOf(sample), [sample.length, rows[0]])
+  const all = useMemo(() => columnsOf(sample), [Math.min(sample.length, LOOKED_AT), sample[0]])
   const columns = useMemo(() => chosen ?? all.slice(0, FIRST_COLUMNS), [chosen, all])
-  const onEnd = useCallback(loadMore, [found])
   const isFiltered = finding.text.trim() !== ''
   const isChanged = useChangedSince(table, found.askedAt)
   useEffect(() => setChosen(null), [table])
 
   return (
     <section class="table-view fill" aria-label={table}>
-      <PageHead title={table} about={aboutOf(rows.length, isComplete, isFiltered, info)}>
+      <PageHead title={table} about={aboutOf(count, isComplete, isFiltered, info)}>
         <button
           class={isChanged ? 'changed' : ''}
           title={isChanged ? 'The table has changed: load again (r)' : 'Load again (r)'}
@@ -78,22 +79,24 @@ export function Table({ table, info, selected, onOpen, onNew }: TableProps) {
           </button>
         </p>
       )}
-      <Failure error={error} onAgain={reload} />
-      {rows.length === 0 && !isLoading && error === undefined ? (
+      <Failure error={error} onAgain={found.retry} />
+      {count === 0 && !isLoading && error === undefined ? (
         <Empty icon="data" title={isFiltered ? 'No object matches' : 'No object is in this table'}>
           {isFiltered
             ? 'Equal values are written as in an address: done=false&title=Milk'
             : 'Objects appear here when an application syncs them, or when you add one.'}
         </Empty>
       ) : (
-        <div class={isLoading && rows.length === 0 ? 'waiting grid-box' : 'grid-box'}>
+        <div class={isLoading && count === 0 ? 'waiting grid-box' : 'grid-box'}>
           <Grid
-            rows={rows}
+            count={count}
+            rowAt={(at) => itemAt(pages, at)}
+            sample={sample}
             columns={columns}
             selected={selected}
             label={table}
             onOpen={onOpen}
-            onEnd={onEnd}
+            onView={found.see}
           />
         </div>
       )}

@@ -1,8 +1,9 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ExplainDialog } from '../explain/explain-dialog'
 import { questionOf } from '../explain/question'
 import { Icon } from '../parts/icon'
 import { exactTime } from '../parts/ago'
+import { still } from '../parts/still'
 import { visible } from '../parts/visible'
 import { Text } from '../parts/text'
 import { may } from '../server/session'
@@ -19,13 +20,11 @@ import type { Entry } from './feed'
 import { Hearers } from './hearers'
 
 /** A line, which is only drawn again when it has changed. */
-export function EntryRow({ entry }: { entry: Entry }) {
-  return useMemo(() => {
-    if ('rejected' in entry) return <RejectedRow rejected={entry.rejected} />
-    if ('gap' in entry) return <GapRow gap={entry.gap} />
-    return <CommitRow commit={entry.commit} heard={entry.heard} />
-  }, [entry])
-}
+export const EntryRow = still(({ entry }: { entry: Entry }) => {
+  if ('rejected' in entry) return <RejectedRow rejected={entry.rejected} />
+  if ('gap' in entry) return <GapRow gap={entry.gap} />
+  return <CommitRow commit={entry.commit} heard={entry.heard} />
+})
 
 function CommitRow({ commit, heard }: { commit: CommitEvent; heard: readonly HeardEvent[] }) {
   return (

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { firstOf, type TableInfo } from '../data/tables'
-import { type Rows, useRows } from '../data/use-rows'
+import { useRows } from '../data/use-rows'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { PageHead } from '../parts/page-head'
@@ -102,6 +102,6 @@ function Comparison({ table, users, search }: ComparisonProps) {
 }
 
 /** Undefined until all rows are here: a row may still come. */
-function keysOf({ rows, isComplete }: Rows): ReadonlySet<string> | undefined {
+function keysOf({ rows, isComplete }: ReturnType<typeof useRows>): ReadonlySet<string> | undefined {
   return isComplete ? new Set(rows.map(({ key }) => key)) : undefined
 }
