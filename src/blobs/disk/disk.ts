@@ -12,7 +12,7 @@ import {
   syncPath,
 } from '../../disk'
 import type { Arrival, BlobContent, BlobStore, SizeLimit } from '../../domain/store/blob-store'
-import { SatchelError } from '../../domain/value/error'
+import { SatchelError, busy } from '../../domain/value/error'
 import { readContent, writeContent } from './content-file'
 import { createFileLocks } from './file-locks'
 
@@ -255,5 +255,5 @@ const MESSAGES: DiskMessages = {
 }
 
 function closing(): SatchelError {
-  return new SatchelError('BUSY', 'The database is closing: repeat the request', { retryAfter: 1 })
+  return busy('The database is closing: repeat the request')
 }

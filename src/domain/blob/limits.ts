@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { unprocessable } from '../value/error'
 import type { ReadTx, WriteTx } from '../store/store'
 
 /** The limits of blobs in bytes; null for no limit. */
@@ -52,5 +52,5 @@ const NAMES = ['blob', 'database', 'user'] as const satisfies readonly (keyof Bl
 function requireLimit(name: keyof BlobLimits, limit: number | null): number | null {
   const isAny = limit === null && name !== 'blob'
   if (isAny || (limit !== null && Number.isSafeInteger(limit) && limit >= 0)) return limit
-  throw new SatchelError('UNPROCESSABLE', `The limit "${name}" must be a whole number of bytes`)
+  throw unprocessable(`The limit "${name}" must be a whole number of bytes`)
 }

@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { unprocessable } from '../value/error'
 import type { InlineKind, InlineValue } from '../value/inline-value'
 import type { ReadTx, WriteTx } from '../store/store'
 
@@ -53,7 +53,7 @@ export function setOffloadRule(tx: WriteTx, text: string | null): void {
   }
   const rule = findRule(text)
   if (rule === undefined) {
-    throw new SatchelError('UNPROCESSABLE', `The size must be ${OFFLOAD_RULES}`)
+    throw unprocessable(`The size must be ${OFFLOAD_RULES}`)
   }
   tx.settings.put({ id: SETTING, value: { rule: rule.text } })
 }

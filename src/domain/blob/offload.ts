@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from '../value/error'
+import { SatchelError, quoted, unprocessable } from '../value/error'
 import { randomToken } from '../value/id'
 import type { Draft } from '../object/draft'
 import { type WireObject, getOwn, isRecord, parseStored, setOwn } from '../value/value'
@@ -210,7 +210,5 @@ function unreadable({ restoredAs, kind }: InlineValue): string {
 }
 
 function refuse(where: string, problem: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `${quoted(where)}: ${problem}`, {
-    reason: where.slice(0, 100),
-  })
+  return unprocessable(`${quoted(where)}: ${problem}`, where.slice(0, 100))
 }

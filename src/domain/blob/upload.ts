@@ -1,6 +1,6 @@
 import { accessOf } from '../access/access'
 import { type Actor, requireWriter } from '../access/actor'
-import { SatchelError } from '../value/error'
+import { SatchelError, conflict } from '../value/error'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import { findSharedBlob } from '../access/blob'
@@ -132,10 +132,7 @@ function contentOf({ hash, size }: Blob): string {
 }
 
 function idTaken(): SatchelError {
-  return new SatchelError(
-    'CONFLICT',
-    'A blob with this id exists already and never changes: upload under a new id',
-  )
+  return conflict('A blob with this id exists already and never changes: upload under a new id')
 }
 
 /** The refusal of an upload; bytes that were counted before do not count again. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock'
-import { quoted, SatchelError } from '../value/error'
+import { quoted, SatchelError, unprocessable, conflict } from '../value/error'
 import { randomToken } from '../value/id'
 import { hasAllScopes, type Scope, SCOPES } from '../value/scope'
 import { hashSecret, newSecret, sameSecret } from '../value/secret'
@@ -140,8 +140,7 @@ export function revokeClient(tx: WriteTx, id: string): void {
   if (isAdministrator(client)) {
     const others = tx.clients.list().filter((other) => other.id !== id)
     if (!others.some(isAdministrator)) {
-      throw new SatchelError(
-        'CONFLICT',
+      throw conflict(
         'This is the last client with all scopes: create another one before you revoke it',
       )
     }
@@ -168,10 +167,7 @@ export function revokeClientsOf(tx: WriteTx, email: string): number {
  */
 export function rotateClient(tx: WriteTx, clock: Clock, id: string, days = 7): Rotation {
   if (!(days >= 0 && days <= MAX_OVERLAP_DAYS)) {
-    throw new SatchelError(
-      'UNPROCESSABLE',
-      `The old key can stay valid for 0 to ${MAX_OVERLAP_DAYS} days`,
-    )
+    throw unprocessable(`The old key can stay valid for 0 to ${MAX_OVERLAP_DAYS} days`)
   }
   const now = clock.now()
   const client = getClient(tx, id)
@@ -179,7 +175,7 @@ export function rotateClient(tx: WriteTx, clock: Clock, id: string, days = 7): R
     throw new SatchelError('CLIENT_EXPIRED', `The key of client ${quoted(id)} has expired`)
   }
   if (isPending(client)) {
-    throw new SatchelError('CONFLICT', `The client ${quoted(id)} has no key yet: revoke it instead`)
+    throw conflict(`The client ${quoted(id)} has no key yet: revoke it instead`)
   }
   const expires = Math.min(client.expires ?? Infinity, Math.round(now + days * DAY))
   const created = createClient(tx, clock, client)

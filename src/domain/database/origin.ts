@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock'
-import { quoted, SatchelError } from '../value/error'
+import { quoted, SatchelError, unprocessable } from '../value/error'
 import type { ReadTx, WriteTx } from '../store/store'
 import { isWeb, isLoopbackHost } from '../value/web-address'
 
@@ -123,5 +123,5 @@ function originOf(listed: string): string {
 }
 
 function refusal(entry: string, why: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `${quoted(entry)} cannot be listed: ${why}`)
+  return unprocessable(`${quoted(entry)} cannot be listed: ${why}`)
 }

@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { unprocessable } from '../value/error'
 import type { ReadTx, WriteTx } from '../store/store'
 import { serverAddressOf } from '../value/web-address'
 
@@ -19,8 +19,7 @@ export function setPublicAddress(tx: WriteTx, text: string | null): string | nul
   }
   const url = serverAddressOf(text)
   if (url === undefined) {
-    throw new SatchelError(
-      'UNPROCESSABLE',
+    throw unprocessable(
       'A public address is an http(s) address without a query, such as https://db.example.com/main',
     )
   }

@@ -1,4 +1,4 @@
-import { quoted, SatchelError } from '../value/error'
+import { quoted, SatchelError, invalidRequest } from '../value/error'
 import { isApplication } from './origin'
 import { isLoopbackHost, isWeb } from '../value/web-address'
 
@@ -79,5 +79,5 @@ function hasPathOf(url: URL, { pathname }: URL): boolean {
 }
 
 function malformed(what: string): SatchelError {
-  return new SatchelError('INVALID_REQUEST', `The address to return to, redirect_uri, ${what}`)
+  return invalidRequest(`The address to return to, redirect_uri, ${what}`)
 }

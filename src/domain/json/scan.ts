@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { SatchelError, invalidRequest, unprocessable } from '../value/error'
 import {
   closingQuote,
   CLOSE_ARRAY,
@@ -135,7 +135,7 @@ export function parseScanned(
   try {
     return JSON.parse(text) as unknown
   } catch {
-    throw new SatchelError('INVALID_REQUEST', describeFault(text, source))
+    throw invalidRequest(describeFault(text, source))
   }
 }
 
@@ -145,7 +145,7 @@ export function decodeUtf8(bytes: Uint8Array, { name, start }: JsonSource): stri
     return UTF8.decode(bytes)
   } catch {
     const where = start === undefined ? '' : ` in what begins at ${describePosition(start)}`
-    throw new SatchelError('INVALID_REQUEST', `${name} is not well-formed UTF-8${where}`)
+    throw invalidRequest(`${name} is not well-formed UTF-8${where}`)
   }
 }
 
@@ -162,18 +162,17 @@ function lastSpace(bytes: Uint8Array, at: number): number {
 }
 
 function tooDeep(limits: JsonLimits): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `JSON may not nest deeper than ${limits.depth} levels`)
+  return unprocessable(`JSON may not nest deeper than ${limits.depth} levels`)
 }
 
 function tooManyValues(limits: JsonLimits): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `JSON may not hold more than ${limits.values} values`)
+  return unprocessable(`JSON may not hold more than ${limits.values} values`)
 }
 
 function tooManyProperties(most: number): SatchelError {
-  return new SatchelError(
-    'UNPROCESSABLE',
+  return unprocessable(
     `An object may have ${most} properties: split it, import a file with satchel import, or change the setting maxProperties`,
-    { reason: 'maxProperties' },
+    'maxProperties',
   )
 }
 

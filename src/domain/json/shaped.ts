@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { SatchelError, invalidRequest, unprocessable } from '../value/error'
 import { describePosition } from '../value/position'
 import { sharedTurn } from '../value/turn'
 import { setOwn, type WireObject } from '../value/value'
@@ -171,8 +171,7 @@ export async function readShaped(
     tokenizer.end()
   } catch (error) {
     if (!(error instanceof Unexpected)) throw error
-    throw new SatchelError(
-      'INVALID_REQUEST',
+    throw invalidRequest(
       `${NAME} is not valid JSON: ${error.expected} is expected at ${describePosition(error.position)}`,
     )
   }
@@ -195,19 +194,15 @@ interface Late {
 const MOST_MARKS = 2_500_000
 
 function tooLarge(token: Token, { bytes }: Pick<ValueShape, 'bytes'>): SatchelError {
-  return new SatchelError(
-    'UNPROCESSABLE',
+  return unprocessable(
     `${NAME} has a value of more than ${bytes} bytes at ${describePosition(token)}`,
   )
 }
 
 function tooManyIn({ values }: JsonLimits): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `JSON may not hold more than ${values} values`)
+  return unprocessable(`JSON may not hold more than ${values} values`)
 }
 
 function tooMany(values: number): SatchelError {
-  return new SatchelError(
-    'UNPROCESSABLE',
-    `${NAME} may not hold more than ${values.toLocaleString('en')} values`,
-  )
+  return unprocessable(`${NAME} may not hold more than ${values.toLocaleString('en')} values`)
 }

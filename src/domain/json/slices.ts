@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { SatchelError, invalidRequest } from '../value/error'
 import { describePosition, positionAt } from '../value/position'
 import { nextTurn } from '../value/turn'
 import { setOwn, type WireObject } from '../value/value'
@@ -174,8 +174,7 @@ async function parseInSlices(
     const preceding = LENIENT_UTF8.decode(bytes.subarray(0, from))
     const begin = positionAt(preceding, preceding.length, source.start)
     const place = positionAt(text.slice(before.length), found.offset - before.length, begin)
-    return new SatchelError(
-      'INVALID_REQUEST',
+    return invalidRequest(
       `${source.name} is not valid JSON: ${found.expected} is expected at ${describePosition(place)}`,
     )
   }

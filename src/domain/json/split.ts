@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { SatchelError, invalidRequest } from '../value/error'
 import { describePosition, type Position } from '../value/position'
 import { decodeUtf8, parseJson } from './scan'
 import { createTokenizer, Unexpected } from './token'
@@ -63,9 +63,6 @@ function naming(name: string, step: () => void): void {
   } catch (error) {
     if (!(error instanceof Unexpected)) throw error
     const place = describePosition(error.position)
-    throw new SatchelError(
-      'INVALID_REQUEST',
-      `${name} is not valid JSON: ${error.expected} is expected at ${place}`,
-    )
+    throw invalidRequest(`${name} is not valid JSON: ${error.expected} is expected at ${place}`)
   }
 }

@@ -1,5 +1,5 @@
 import { isEmail } from '../value/email'
-import { quoted, SatchelError } from '../value/error'
+import { quoted, SatchelError, unprocessable } from '../value/error'
 import type { StoredObject } from '../store/objects'
 import type { Draft } from './draft'
 import type { Table } from '../store/tables'
@@ -68,10 +68,9 @@ function requireOwnName(table: Table, key: string, user: string): void {
   if (!key.startsWith('#') || table.compound || isEmail(user)) return
   const name = key.slice(0, -`:${user}`.length)
   if (!name.includes(':')) return
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     `${quoted(name)} cannot be a private key, because it contains ":": use another key`,
-    { reason: table.primaryKey?.[0] ?? 'key' },
+    table.primaryKey?.[0] ?? 'key',
   )
 }
 

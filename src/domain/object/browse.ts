@@ -3,7 +3,7 @@ import type { ViewName } from '../access/view'
 import type { PageEnd, StoredRow, TimedObject } from '../store/objects'
 import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
-import { aborted, SatchelError } from '../value/error'
+import { aborted, invalidRequest } from '../value/error'
 import { foldText } from '../value/fold'
 import { keyFromPath } from '../value/key'
 import { nextTurn } from '../value/turn'
@@ -105,7 +105,7 @@ function listingOf(database: Database, browsing: Browsing): Listing {
   const { actor, view, table, filter, search, prefix, isNewestFirst } = browsing
   const { filters, limit, after } = parseFilters(filter)
   if (limit !== undefined || after !== undefined) {
-    throw new SatchelError('INVALID_REQUEST', 'A filter has no "$limit" and no "$after"')
+    throw invalidRequest('A filter has no "$limit" and no "$after"')
   }
   const listing = { database, actor, view, tableName: table, filters, hasKeys: true }
   const passes = search === '' ? undefined : passing(search)
@@ -202,7 +202,7 @@ function parseCursor(text: string): PageEnd {
   if (Number.isSafeInteger(seq) && (key === undefined || typeof key === 'string')) {
     return { seq: seq as number, ...(key === undefined ? {} : { key }) }
   }
-  throw new SatchelError('INVALID_REQUEST', 'Invalid cursor: use the one of the previous page')
+  throw invalidRequest('Invalid cursor: use the one of the previous page')
 }
 
 function partsOf(text: string): unknown {

@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from '../value/error'
+import { quoted, unprocessable } from '../value/error'
 import { keyOf, requireIdText } from '../value/key'
 import { type WireObject, requireWireObject, setOwn } from '../value/value'
 import { propertyAt } from '../value/property'
@@ -49,10 +49,9 @@ function requireNoText(table: Table, object: WireObject, position: number | unde
   for (const path of textPathsOf(table)) {
     if (propertyAt(object, path) === undefined) continue
     const place = position === undefined ? path : `[${position}].${path}`
-    throw new SatchelError(
-      'UNPROCESSABLE',
+    throw unprocessable(
       `${quoted(place)} is declared Y.Doc in the schema of ${quoted(table.name)}: its text is not a value of the object, leave the property out`,
-      { reason: path },
+      path,
     )
   }
 }
@@ -104,21 +103,14 @@ export function asPrivate(table: Table, draft: Draft, subject: string): Draft {
   const { key } = draft
   if (key === undefined || table.compound || !key.startsWith('#')) return draft
   if (draft.realmId !== undefined && draft.realmId !== subject) {
-    throw new SatchelError(
-      'UNPROCESSABLE',
+    throw unprocessable(
       `${quoted(key)} is a private key: its object stays in the private realm of its user`,
-      { reason: 'realmId' },
+      'realmId',
     )
   }
   const path = table.primaryKey?.[0] ?? ''
   if (path.includes('.')) {
-    throw new SatchelError(
-      'UNPROCESSABLE',
-      `Keys inside a property cannot be private (${quoted(key)})`,
-      {
-        reason: path,
-      },
-    )
+    throw unprocessable(`Keys inside a property cannot be private (${quoted(key)})`, path)
   }
   const own = privateKey(key, subject)
   return { ...withFields(draft, { [path]: own }), key: own, realmId: subject }

@@ -7,7 +7,7 @@ import type { ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
 import type { User } from '../store/users'
 import { isEmail } from '../value/email'
-import { quoted, SatchelError } from '../value/error'
+import { quoted, invalidRequest } from '../value/error'
 import { mayAdd, mayManage, mayUpdate, FULL, type PermissionSet } from '../value/permission'
 import { foldUserId } from '../value/user-id'
 import { keyInView } from './object'
@@ -35,16 +35,16 @@ export function readQuestion(given: Readonly<Record<string, unknown>>): Question
     const value = given[name]
     if (value === undefined || value === null || value === '') return null
     if (typeof value === 'string') return value
-    throw new SatchelError('INVALID_REQUEST', `${name} must be a string`)
+    throw invalidRequest(`${name} must be a string`)
   }
   const required = (name: string) => {
     const value = text(name)
-    if (value === null) throw new SatchelError('INVALID_REQUEST', `${name} is missing`)
+    if (value === null) throw invalidRequest(`${name} is missing`)
     return value
   }
   const act = EXPLAINED.find((known) => known === given['do'])
   if (act === undefined) {
-    throw new SatchelError('INVALID_REQUEST', `do must be one of ${EXPLAINED.join(', ')}`)
+    throw invalidRequest(`do must be one of ${EXPLAINED.join(', ')}`)
   }
   return {
     as: foldUserId(required('as')),
@@ -221,7 +221,7 @@ function findObject(
 ): StoredObject | undefined {
   if (act === 'add') return undefined
   if (key === null) {
-    throw new SatchelError('INVALID_REQUEST', `key is missing: which object of ${table.name}?`)
+    throw invalidRequest(`key is missing: which object of ${table.name}?`)
   }
   return tx.objects.find(table, keyInView(table, 'my', key, actor))
 }

@@ -1,4 +1,4 @@
-import { quoted, SatchelError } from '../value/error'
+import { quoted, invalidRequest } from '../value/error'
 import { decodePercent } from '../value/percent'
 import { timeOfDate } from '../value/time'
 import { propertyAt } from '../value/property'
@@ -35,7 +35,7 @@ export function parseFilters(rawQuery: string): ListQuery {
     if (pair === '') continue
     const [name, text] = decodePair(pair)
     if (name.startsWith('$') && !name.startsWith('$$')) {
-      if (options.has(name)) throw refusal(`${quoted(name)} is given twice`)
+      if (options.has(name)) throw invalidRequest(`${quoted(name)} is given twice`)
       options.set(name, text)
     } else {
       const texts = textsByPath.get(name)
@@ -73,7 +73,7 @@ function parseOptions(options: ReadonlyMap<string, string>): Omit<ListQuery, 'fi
   for (const [name, text] of options) {
     if (name === '$limit') parsed.limit = parseLimit(text)
     else if (name === '$after') parsed.after = parseAfter(text)
-    else throw refusal(`${quoted(name)} is unknown: use "$limit" or "$after"`)
+    else throw invalidRequest(`${quoted(name)} is unknown: use "$limit" or "$after"`)
   }
   return parsed
 }
@@ -81,11 +81,12 @@ function parseOptions(options: ReadonlyMap<string, string>): Omit<ListQuery, 'fi
 function parseLimit(text: string): number {
   const limit = Number(text)
   if (/^[1-9]\d{0,4}$/.test(text) && limit <= MAX_LIMIT) return limit
-  throw refusal(`"$limit" must be a whole number from 1 to ${MAX_LIMIT}`)
+  throw invalidRequest(`"$limit" must be a whole number from 1 to ${MAX_LIMIT}`)
 }
 
 function parseAfter(text: string): string {
-  if (text === '') throw refusal('"$after" must be the one in the Link header of the previous page')
+  if (text === '')
+    throw invalidRequest('"$after" must be the one in the Link header of the previous page')
   return text
 }
 
@@ -102,10 +103,6 @@ function textOf(value: unknown): string | undefined {
   }
   const time = typeof value === 'object' ? timeOfDate(value) : undefined
   return time === undefined ? undefined : new Date(time).toISOString()
-}
-
-function refusal(message: string): SatchelError {
-  return new SatchelError('INVALID_REQUEST', message)
 }
 
 /** A filter that an index answers. */

@@ -1,4 +1,4 @@
-import { quoted, SatchelError } from '../value/error'
+import { quoted, SatchelError, unprocessable } from '../value/error'
 import type { Table, TableIndex } from '../store/tables'
 import { propertyAt } from '../value/property'
 import { isRecord, type WireObject } from '../value/value'
@@ -87,10 +87,9 @@ export function requireFewEntries(
   const total = counts.reduce((sum, count) => sum + count, 0)
   if (total <= maxEntries) return total
   const { name } = table.indexes[counts.indexOf(Math.max(...counts))]!
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     `An object may have ${maxEntries} index entries, and ${nameOf(path)} has ${total}, most of them for ${quoted(name)}: index less of it, or change the setting maxEntries`,
-    { reason: 'maxEntries' },
+    'maxEntries',
   )
 }
 
@@ -150,10 +149,9 @@ function nameOf(path: string): string {
 }
 
 function refusal(setting: keyof WriteLimits, sentence: string): SatchelError {
-  return new SatchelError(
-    'UNPROCESSABLE',
+  return unprocessable(
     `${sentence}: write less at once, import a file with satchel import, or change the setting ${setting}`,
-    { reason: setting },
+    setting,
   )
 }
 

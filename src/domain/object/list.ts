@@ -5,7 +5,7 @@ import type { ChunkSize, Page, PageEnd, PageOrder, StoredRow } from '../store/ob
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
-import { SatchelError } from '../value/error'
+import { invalidRequest } from '../value/error'
 import { nextTurn } from '../value/turn'
 import { parseStored } from '../value/value'
 import { type Filter, indexedFilter, type ListQuery, matches } from './filter'
@@ -117,10 +117,7 @@ function formatAfter(seq: number): string {
 function parseAfter(text: string): PageEnd {
   const seq = /^s[0-9a-z]{1,11}$/.test(text) ? Number.parseInt(text.slice(1), 36) : Number.NaN
   if (Number.isSafeInteger(seq)) return { seq }
-  throw new SatchelError(
-    'INVALID_REQUEST',
-    'Invalid "$after": use the one in the Link header of the previous page',
-  )
+  throw invalidRequest('Invalid "$after": use the one in the Link header of the previous page')
 }
 
 /** One short read of a list (design.md §3 Lists). */

@@ -1,5 +1,5 @@
 import { refuseRealm } from './authorize'
-import { SatchelError, quoted } from '../value/error'
+import { SatchelError, quoted, unprocessable, conflict } from '../value/error'
 import type { TimedObject } from '../store/objects'
 import { PUBLIC_REALM, PUBLIC_REALM_REF, type Realm } from '../store/realms'
 import type { WriteTx } from '../store/store'
@@ -39,10 +39,9 @@ function isComplete({ key, realmId, owner: given }: Draft, realm: Realm, owner: 
 export function requirePrivateRealm(table: Table, key: string, realmId: string): void {
   if (!key.startsWith('#') || table.compound) return
   if (!realmId.startsWith('rlm') && key.endsWith(`:${realmId}`)) return
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     `${quoted(key)} is a private key: it ends in ":" and the id of its user, and stays in the private realm of that user`,
-    { reason: table.primaryKey?.[0] ?? 'key' },
+    table.primaryKey?.[0] ?? 'key',
   )
 }
 
@@ -65,7 +64,7 @@ function realmFor(writing: Writing, draft: Draft, previous: TimedObject | undefi
   const { tx, table, view } = writing
   if (view === 'public') {
     if (previous !== undefined && previous.realm !== PUBLIC_REALM_REF) {
-      throw new SatchelError('CONFLICT', `An object of another realm has this key: use another key`)
+      throw conflict(`An object of another realm has this key: use another key`)
     }
     return { ref: PUBLIC_REALM_REF, id: PUBLIC_REALM }
   }
@@ -116,10 +115,9 @@ function realmOfRow(writing: Writing, draft: Draft, previous: TimedObject | unde
 /** Throws `CONFLICT` when a new realm may not have this id. */
 function requireFreshRealm(writing: Writing, id: string): void {
   if (mayMakeRealm(writing, id)) return
-  throw new SatchelError(
-    'CONFLICT',
+  throw conflict(
     `The realm id ${quoted(id)} was used before: take a new one (the server makes one when "realmId" is absent)`,
-    { reason: 'realmId' },
+    'realmId',
   )
 }
 

@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from '../value/error'
+import { SatchelError, quoted, unprocessable, conflict } from '../value/error'
 import { FIXED_LIMITS } from '../value/fixed-limits'
 import type { ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
@@ -43,8 +43,7 @@ export function requireRoomFor(tx: ReadTx, names: readonly string[]): void {
   const { most } = FIXED_LIMITS.tables
   const all = new Set([...tx.tables.list().map(({ name }) => name), ...names])
   if (all.size <= most) return
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     `A database has at most ${most} tables, hidden ones included; this would make ${all.size}`,
   )
 }
@@ -58,10 +57,7 @@ function hide(tx: WriteTx, name: string): void {
   const table = tx.tables.find(name)
   if (table === undefined || table.hidden) return
   if (table.builtIn) {
-    throw new SatchelError(
-      'UNPROCESSABLE',
-      `The table ${quoted(name)} is built in and cannot be changed`,
-    )
+    throw unprocessable(`The table ${quoted(name)} is built in and cannot be changed`)
   }
   tx.tables.put({ ...table, hidden: true })
 }
@@ -73,8 +69,7 @@ function declare(
   { now, idPrefixes }: Declaring,
 ): void {
   if (schema.generated && schema.primaryKey[0]?.includes('.') === true) {
-    throw new SatchelError(
-      'UNPROCESSABLE',
+    throw unprocessable(
       `The generated key of ${quoted(name)} is a property of its own: declare it without dots`,
     )
   }
@@ -103,8 +98,7 @@ function requireSameKey(tx: WriteTx, table: Table, schema: TableSchema): void {
     (table.compound === schema.compound &&
       table.primaryKey.join('\n') === schema.primaryKey.join('\n'))
   if (isSame || (!table.builtIn && tx.objects.count(table, 1) === 0)) return
-  throw new SatchelError(
-    'CONFLICT',
+  throw conflict(
     `The primary key of ${quoted(table.name)} is ${table.stores.split(',', 1)[0] ?? ''}: it cannot change while there are rows`,
   )
 }

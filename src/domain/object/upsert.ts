@@ -1,6 +1,6 @@
 import { type Access, accessOf, type UnitAccess } from '../access/access'
 import { type Actor, requireWriter } from '../access/actor'
-import { SatchelError, quoted } from '../value/error'
+import { quoted, unprocessable, conflict } from '../value/error'
 import { PUBLIC_REALM } from '../store/realms'
 import type { Database, WriteOptions, WriteTx } from '../store/store'
 import { nextTurn } from '../value/turn'
@@ -156,7 +156,7 @@ function writingOf(
   requireWriter(tx, actor, now)
   const table = requireTable(tx, upsert.table)
   if (!hasSameKey(table, plan.table)) {
-    throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
+    throw conflict('The schema changed meanwhile: repeat the request')
   }
   // Where nothing is indexed, no entry is removed.
   const isLimited = limits !== undefined && table.indexes.length > 0
@@ -179,16 +179,12 @@ async function readDrafts(
 ): Promise<readonly Draft[]> {
   const { view, objects, limits } = upsert
   if (table.primaryKey === null) {
-    throw new SatchelError(
-      'UNPROCESSABLE',
+    throw unprocessable(
       `The primary key of ${quoted(table.name)} is not known yet: push the schema first (satchel schema push)`,
     )
   }
   if (view === 'public' && table.name === 'realms') {
-    throw new SatchelError(
-      'UNPROCESSABLE',
-      'A realm cannot be in the public realm: use /my or /all',
-    )
+    throw unprocessable('A realm cannot be in the public realm: use /my or /all')
   }
   if (limits !== undefined) requireFewObjects(table, objects.length, limits)
   const limitEntries =
@@ -255,17 +251,15 @@ function inView(
 /** `/all` is told the realm of every object, `/public` has only one (spec.md §4.1 rules 2, 4). */
 function requireRealmOfView(table: Table, view: ViewName, { realmId }: Draft): void {
   if (view === 'all' && realmId === undefined && table.name !== 'realms') {
-    throw new SatchelError(
-      'UNPROCESSABLE',
+    throw unprocessable(
       `"realmId" is missing: every object of /all/${table.name} needs one`,
-      { reason: 'realmId' },
+      'realmId',
     )
   }
   if (view === 'public' && realmId !== undefined && realmId !== PUBLIC_REALM) {
-    throw new SatchelError(
-      'UNPROCESSABLE',
+    throw unprocessable(
       `"realmId" is not ${PUBLIC_REALM}: /public writes only there, use /my or /all`,
-      { reason: 'realmId' },
+      'realmId',
     )
   }
 }
@@ -293,9 +287,8 @@ export function withKeyOf(table: Table, object: unknown, text: string): unknown 
 export function requireKeyOf(table: Table, draft: Draft, key: string): void {
   if (draft.key === key) return
   const [path = ''] = table.primaryKey ?? []
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     `${quoted(path)} is not the key in the address: leave it out, or put the object at its own`,
-    { reason: path },
+    path,
   )
 }

@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { conflict } from '../value/error'
 import type { RealmRef } from '../store/realms'
 import type { SharedRights } from '../store/memberships'
 import type { WriteTx } from '../store/store'
@@ -16,10 +16,9 @@ export function guardFullRights(tx: WriteTx, realm: RealmRef): ((tx: WriteTx) =>
 function requireHolder(tx: WriteTx, realm: RealmRef): void {
   const isEmpty = tx.memberships.nextRights(realm, true, '') === undefined
   if (isEmpty || hasHolder(tx, realm)) return
-  throw new SatchelError(
-    'CONFLICT',
+  throw conflict(
     'This would leave the realm without anyone who has full rights in it: give them to another member first',
-    { reason: 'last member with full rights' },
+    'last member with full rights',
   )
 }
 

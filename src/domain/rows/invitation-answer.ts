@@ -1,7 +1,7 @@
 import { accessOf } from '../access/access'
 import { membershipOf } from './member-rows'
 import type { Actor } from '../access/actor'
-import { SatchelError } from '../value/error'
+import { SatchelError, busy, conflict } from '../value/error'
 import { addressIn, nameOfRealm } from './invitation'
 import type { StoredObject } from '../store/objects'
 import { draftOf } from '../object/draft'
@@ -121,7 +121,7 @@ export function answeredByAnother(): SatchelError {
 
 function requireAlive(tx: WriteTx, { id, incarnation }: User): void {
   if (tx.users.find(id)?.incarnation === incarnation) return
-  throw new SatchelError('BUSY', 'This user was deleted a moment ago: try again', { retryAfter: 1 })
+  throw busy('This user was deleted a moment ago: try again')
 }
 
 /** The link proves the identity of the person, who may change these properties. */
@@ -136,8 +136,4 @@ function write(
   const request = { actor, view: 'all', now, rulesByTable: ROW_RULES } as const
   const writing = { ...writingInView(tx, request, table, accessOf(tx, actor)), isGlobal: true }
   putDrafts(writing, [draftOf(table, row, undefined)])
-}
-
-function conflict(message: string): SatchelError {
-  return new SatchelError('CONFLICT', message)
 }

@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { SatchelError, unprocessable } from '../value/error'
 import { guardFullRights } from './full-rights'
 import { OWNERSHIP, requireOwnerRow } from './owner-row'
 import { draftOf, withFields } from '../object/draft'
@@ -223,10 +223,9 @@ function requireFewRows({ tx }: Writing, { draft, key, realm: { ref } }: Placeme
   const rows = tx.memberships.ofSubjectIn(userId, userId === null ? email : null, ref)
   const others = rows.filter(({ source }) => source !== own && !source.startsWith(OWNERSHIP))
   if (others.length < MOST_ROWS) return
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     `The realm has ${MOST_ROWS} rows of "members" for this user or address already: delete one of them`,
-    { reason: userId === null ? 'email' : 'userId' },
+    userId === null ? 'email' : 'userId',
   )
 }
 
@@ -247,7 +246,5 @@ function optionalDate(row: WireObject, name: string): number | null {
 }
 
 function wrong(property: string, expected: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `"${property}" of a member must be ${expected}`, {
-    reason: property,
-  })
+  return unprocessable(`"${property}" of a member must be ${expected}`, property)
 }

@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { conflict } from '../value/error'
 import { draftOf } from '../object/draft'
 import { putDrafts } from '../object/put'
 import type { Writing } from '../object/writing'
@@ -53,10 +53,9 @@ export function requireOwnerRow(tx: ReadTx, realm: RealmRef, userId: string): vo
   const rows = tx.memberships.ofSubjectIn(userId, null, realm)
   const isOwner = rows.some(({ source }) => source.startsWith(OWNERSHIP))
   if (!isOwner || isAcceptedIn(tx, realm, userId)) return
-  throw new SatchelError(
-    'CONFLICT',
+  throw conflict(
     'The owner of a realm stays a member of it: give the realm to another member first, or delete it',
-    { reason: 'owner' },
+    'owner',
   )
 }
 

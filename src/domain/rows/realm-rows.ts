@@ -1,6 +1,6 @@
 import { guardFullRights } from './full-rights'
 import { ensureOwnerRow, OWNERSHIP, ownershipOf } from './owner-row'
-import { SatchelError, quoted } from '../value/error'
+import { SatchelError, quoted, unprocessable } from '../value/error'
 import { startJob } from '../job/job'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
 import { PUBLIC_REALM } from '../store/realms'
@@ -16,10 +16,9 @@ export const REALM_RULES: RowRules = {
   complete(draft) {
     const { key, realmId } = draft
     if (key !== undefined && !isRealmKey(key)) {
-      throw new SatchelError(
-        'UNPROCESSABLE',
+      throw unprocessable(
         `${quoted('realmId')} of a realm begins with "rlm" and is not "rlm-public"`,
-        { reason: 'realmId' },
+        'realmId',
       )
     }
     return realmId === key || key === undefined ? draft : { ...draft, realmId: key }

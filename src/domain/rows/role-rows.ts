@@ -1,5 +1,5 @@
 import { isNamed, guardFullRights } from './full-rights'
-import { SatchelError, quoted } from '../value/error'
+import { quoted, unprocessable } from '../value/error'
 import type { Draft } from '../object/draft'
 import { parseStored } from '../value/value'
 import { type RowRules, type Writing, heldIn, refuse } from '../object/writing'
@@ -68,11 +68,10 @@ function requireManage(writing: Writing, realm: number): void {
 export function requireCustomRealm(draft: Draft, table: string): string {
   const { realmId } = draft
   if (realmId?.startsWith('rlm') === true) return realmId
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     realmId === undefined
       ? `${quoted('realmId')} is missing: rows of ${quoted(table)} need one`
       : `${quoted('realmId')} of a row of ${quoted(table)} must be a realm (rlm…), not a user's private one`,
-    { reason: 'realmId' },
+    'realmId',
   )
 }

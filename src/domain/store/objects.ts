@@ -206,6 +206,24 @@ export interface ObjectReader {
   count(table: Table, most: number): number
 }
 
+/** One read of `everyChange`. */
+const CHUNK: ChunkSize = { rows: 500, bytes: 128 * 1024 }
+
+/** `changes` of these tables, however many they are. */
+export function* everyChange(
+  objects: ObjectReader,
+  realms: ReadonlySet<RealmRef>,
+  since: number,
+  upTo: number,
+  tables: ReadonlySet<string>,
+): Generator<Change> {
+  for (let after: number | ChangePosition | undefined = since; after !== undefined;) {
+    const { changes, next }: ChangeChunk = objects.changes(realms, after, upTo, CHUNK, tables)
+    yield* changes
+    after = next
+  }
+}
+
 export interface IndexEntry {
   readonly index: number
   readonly key: Uint8Array

@@ -8,16 +8,17 @@ import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { type WireObject, getOwn } from '../value/value'
 import { addOwnerRows, commitRows, writePlain } from './commit'
-import { WrittenRows, type Execution, type Push, authorshipOf } from './transaction'
-import { isRejection } from './judge'
+import { type Execution, type Push, authorshipOf } from './transaction'
+import { isRejection, rejectionOf } from './judge'
 import { mergeWhole } from './merge'
-import { type NamedKey, NamedKeys } from './named-keys'
+import type { NamedKey, NamedKeys } from './named-keys'
 import { propertiesOfValues } from './operations'
 import type { Row } from './overlay'
 import { addRefused } from './refused'
 import type { ClientTransaction, Operation } from './request'
 import {
   type Progress,
+  attemptPart,
   beginExecution,
   beginPart,
   endPart,
@@ -83,10 +84,14 @@ export async function adoptAnonymousRows(
     return
   }
   const { actor, client, now } = push
-  const source = createSource(read.operations, actor.subject)
+  const source = rowsOf(read.operations, actor.subject)
+  const rows: UploadedRow[] = []
   const refusals: SatchelError[] = []
   const realms: UploadedRow[] = []
-  for (let rows = source.next(); rows.length > 0; rows = source.next()) {
+  for (;;) {
+    // Rows are made when their unit comes: all of them at once would take memory, and time at a stretch.
+    for (let next; rows.length < UNIT_ROWS && (next = source.next().value);) rows.push(next)
+    if (rows.length === 0) break
     const { done, ...part } = await writeLongUnit(database, push, (step) =>
       uploadSome(step, push, { transaction, rows }, beginPart(progress)),
     )
@@ -95,7 +100,7 @@ export async function adoptAnonymousRows(
     const stored = rows.slice(0, done)
     if (stored.every(({ table }) => !table.builtIn)) addRevisions(own, part)
     realms.push(...stored.filter(({ table }) => table.name === 'realms'))
-    source.take(done)
+    rows.splice(0, done)
   }
   for (let isLast = false; !isLast;) {
     const some = realms.splice(0, UNIT_ROWS)
@@ -141,31 +146,7 @@ async function readUpload(
   })
 }
 
-/** Gives the rows of an upload in the order in which they are stored. */
-interface Source {
-  /** The next rows, as many as a unit may have; none at the end. */
-  next(): readonly UploadedRow[]
-  /** Continues after `count` of them, which are stored. */
-  take(count: number): void
-}
-
-/** Rows are made when their unit comes: all of them at once would take memory, and time at a stretch. */
-function createSource(operations: readonly TableOperation[], subject: string): Source {
-  const rows = rowsOf(operations, subject)
-  const ahead: UploadedRow[] = []
-  return {
-    next() {
-      while (ahead.length < UNIT_ROWS) {
-        const { value } = rows.next()
-        if (value === undefined) break
-        ahead.push(value)
-      }
-      return ahead
-    },
-    take: (count) => void ahead.splice(0, count),
-  }
-}
-
+/** The rows of an upload in the order in which they are stored. */
 function* rowsOf(
   operations: readonly TableOperation[],
   subject: string,
@@ -183,12 +164,9 @@ function* rowsOf(
 }
 
 function keyOf(table: Table, key: string): Pick<UploadedRow, 'key' | 'refusal'> {
-  try {
-    return { key: storedKey(table, key), refusal: undefined }
-  } catch (error) {
-    if (!isRejection(error)) throw error
-    return { key, refusal: error }
-  }
+  let stored = key
+  const refusal = rejectionOf(() => void (stored = storedKey(table, key)))
+  return { key: stored, refusal }
 }
 
 function owned(values: WireObject, subject: string): WireObject {
@@ -272,7 +250,7 @@ function uploadBatch(
     atOnce(run.overlay.load(run, table, keys))
     const uploaded = new Map<Row, UploadedRow>()
     for (const row of rows) {
-      const found = merge(run, row, part.names)
+      const found = merge(run, row)
       if (found !== undefined) uploaded.set(found, row)
     }
     const refuse = (found: Row, refusal: SatchelError) =>
@@ -293,28 +271,19 @@ function uploadRuled(
   row: UploadedRow,
   { part, rights }: UnitState,
 ): SatchelError | undefined {
-  const names = new NamedKeys()
-  const written = new WrittenRows(part.written)
   const access = loadRights(tx, push, rights)
   const known = access.realms.size
-  try {
-    tx.attempt(() => {
-      const run = beginExecution(tx, push, access, { ...part, names, written })
-      run.unitAccess = access
-      atOnce(run.overlay.load(run, row.table, [row.key]))
-      const found = merge(run, row, names)
-      atOnce(commitRows(run))
-      if (found !== undefined) followRow(tx, rights, found, row)
-    })
-    part.names.append(names)
-    part.written.append(written)
-    return undefined
-  } catch (error) {
-    if (!isRejection(error)) throw error
-    // A realm that it entered was undone with it.
-    if (access.realms.size !== known) rights.access = undefined
-    return error
-  }
+  const refusal = attemptPart(tx, part, (own) => {
+    const run = beginExecution(tx, push, access, own)
+    run.unitAccess = access
+    atOnce(run.overlay.load(run, row.table, [row.key]))
+    const found = merge(run, row)
+    atOnce(commitRows(run))
+    if (found !== undefined) followRow(tx, rights, found, row)
+  })
+  // A realm that it entered was undone with it.
+  if (refusal !== undefined && access.realms.size !== known) rights.access = undefined
+  return refusal
 }
 
 function loadRights(tx: WriteTx, push: Push, rights: Rights): UnitAccess {
@@ -348,7 +317,7 @@ function followRow(
 }
 
 /** Merges a row into what is there; undefined when that stays as it is. */
-function merge(run: Execution, row: UploadedRow, names: NamedKeys): Row | undefined {
+function merge(run: Execution, row: UploadedRow): Row | undefined {
   const { operation, table, key, values } = row
   const found = run.overlay.get(table, key)
   if (found === undefined) return undefined
@@ -356,7 +325,7 @@ function merge(run: Execution, row: UploadedRow, names: NamedKeys): Row | undefi
   const isKept = state.kind === 'row' && !isNewer(key, values, state.object)
   // Rows that are written at login, before the first sync, are in the log as well (Appendix C.3).
   const isLogged = isKept && run.written.get(table, key) === found.latest
-  if (!isLogged) noteUploaded(run.push, row, names, { isAsSent: !isKept && !found.isTaken })
+  if (!isLogged) noteUploaded(run.push, row, run.names, { isAsSent: !isKept && !found.isTaken })
   if (isKept) return undefined
   found.state = mergeWhole(state, 'upsert', values, authorshipOf(run, operation, found)).state
   found.isTouched = true

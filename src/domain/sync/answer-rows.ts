@@ -2,7 +2,7 @@
 // than it assumed: docs/merging.md, "Transactions".
 
 import { requireStanding } from '../access/actor'
-import type { Change, ChangePosition, TimedObject } from '../store/objects'
+import { type Change, everyChange, type TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
 import { addChange, addNamedRow, OutgoingOperations } from './message'
@@ -138,7 +138,11 @@ export function pendingRows(
   return { entries: operations.text(), next: at < pending.length ? at : undefined }
 }
 
-/** Adds the rows of listed invitations: that of the realm, and the actor's own in `members`. */
+/**
+ * Adds the rows of listed invitations: that of the realm, and the actor's own in `members`. Removes rows of `members`
+ * that invited the actor before, and what the client keeps of a realm that became an invitation: the rows of
+ * `members` and `roles` (protocol.md §4.7), of which the actor sees its own only.
+ */
 export function addInvitations(
   tx: ReadTx,
   sight: AnswerSight,
@@ -150,7 +154,10 @@ export function addInvitations(
     const members = realm === undefined ? undefined : visibility.invitations.get(realm)
     if (realm === undefined || members === undefined) continue
     const isKnown = !plan.newInvitations.has(realm) && !plan.formerRealms.has(realm)
-    if (isKnown) dropWithdrawn(tx, sight, operations, realm)
+    if (isKnown) {
+      const isTold = (key: string) => hadMemberRow(tx, plan.pull.actor, key)
+      dropLost(tx, sight, operations, new Set([realm]), ['members'], plan.base, isTold)
+    }
     const keys = [['realms', [id]] as const, ['members', [...members]] as const]
     for (const [name, own] of keys) {
       const table = plan.tables.get(name)
@@ -166,70 +173,31 @@ export function addInvitations(
       }
     }
   }
-}
-
-/** Removes rows of `members` that invited the actor before, to a realm to which others still do. */
-function dropWithdrawn(
-  tx: ReadTx,
-  sight: AnswerSight,
-  operations: OutgoingOperations,
-  realm: RealmRef,
-): void {
-  const { plan } = sight
-  const table = plan.tables.get('members')
-  if (table === undefined) return
-  const revision = tx.revision()
-  let after: number | ChangePosition | undefined = plan.base
-  while (after !== undefined) {
-    const from: number | ChangePosition = after
-    const { changes, next } = tx.objects.changes(
-      new Set([realm]),
-      from,
-      revision,
-      CHUNK,
-      new Set(['members']),
-    )
-    const left = changes.filter(({ object }) => object === null || object.entered <= plan.base)
-    const keys: string[] = []
-    for (const { key } of left) if (hadMemberRow(tx, plan.pull.actor, key)) keys.push(key)
-    const current = tx.objects.findMany(table, keys)
-    for (const key of keys) {
-      const row = current.get(key)
-      const isKept = row !== undefined && (row.isDamaged === true || isSeen(sight, 'members', row))
-      if (!isKept) operations.delete('members', key)
-    }
-    after = next
-  }
+  if (plan.formerRealms.size === 0) return
+  dropLost(tx, sight, operations, plan.formerRealms, ['members', 'roles'], 0, () => true)
 }
 
 /**
- * Removes what the client keeps of a realm that became an invitation: the rows of `members` and
- * `roles` (protocol.md §4.7), of which the actor sees its own only.
+ * Removes rows of these realms and tables that changed after `since`, if the client has them and has to be told, and
+ * its user does not see them any more.
  */
-export function dropFormerRows(
+function dropLost(
   tx: ReadTx,
   sight: AnswerSight,
   operations: OutgoingOperations,
+  realms: ReadonlySet<RealmRef>,
+  names: readonly string[],
+  since: number,
+  isTold: (key: string) => boolean,
 ): void {
   const { plan } = sight
-  if (plan.formerRealms.size === 0) return
-  const tables = new Set(FORMER_TABLES.filter((name) => plan.tables.has(name)))
-  const revision = tx.revision()
-  let after: number | ChangePosition | undefined = 0
-  while (after !== undefined) {
-    const from: number | ChangePosition = after
-    const { changes, next } = tx.objects.changes(plan.formerRealms, from, revision, CHUNK, tables)
-    for (const { table: name, key, object } of changes) {
-      const table = plan.tables.get(name)
-      if (object !== null && object.entered > plan.base) continue
-      // The object may have moved to another realm that the actor sees.
-      const moved = object === null && table ? tx.objects.findMany(table, [key]) : undefined
-      const row = object ?? moved?.get(key)
-      const isKept = row !== undefined && (row.isDamaged === true || isSeen(sight, name, row))
-      if (!isKept) operations.delete(name, key)
-    }
-    after = next
+  const tables = new Set(names.filter((name) => plan.tables.has(name)))
+  const changes = everyChange(tx.objects, realms, since, tx.revision(), tables)
+  for (const { table: name, key, object } of changes) {
+    if ((object !== null && object.entered > plan.base) || !isTold(key)) continue
+    // The object may have moved to another realm that the actor sees.
+    const row = object ?? tx.objects.findMany(plan.tables.get(name)!, [key]).get(key)
+    const isKept = row !== undefined && (row.isDamaged === true || isSeen(sight, name, row))
+    if (!isKept) operations.delete(name, key)
   }
 }
-
-const FORMER_TABLES = ['members', 'roles']

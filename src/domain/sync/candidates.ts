@@ -2,13 +2,14 @@
 
 import { accessOf } from '../access/access'
 import type { Actor } from '../access/actor'
-import type {
-  ChangeChunk,
-  ChangePosition,
-  ChunkSize,
-  IndexLookup,
-  Page,
-  PageEnd,
+import {
+  type ChangeChunk,
+  type ChangePosition,
+  type ChunkSize,
+  everyChange,
+  type IndexLookup,
+  type Page,
+  type PageEnd,
 } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx } from '../store/store'
@@ -153,7 +154,9 @@ async function findByRealm(
   const multiOf = multiOfIn(table)
   for (let after: number | ChangePosition | undefined = 0; after !== undefined;) {
     const from: number | ChangePosition = after
-    const chunk: ChangeChunk = await database.read((tx) => changesIn(tx, actor, table, from, upTo))
+    const chunk: ChangeChunk = await database.read((tx) =>
+      tx.objects.changes(visibleRealms(tx, actor), from, upTo, CHUNK, new Set([table.name])),
+    )
     for (const { key, object } of chunk.changes) {
       if (object === null) continue
       if (satisfies(criteria, parseStored(object.value), key, multiOf)) keys.push(key)
@@ -162,17 +165,6 @@ async function findByRealm(
     if (after !== undefined) await turnFor(signal)
   }
   return keys
-}
-
-function changesIn(
-  tx: ReadTx,
-  actor: Actor,
-  table: Table,
-  after: number | ChangePosition,
-  upTo: number,
-): ChangeChunk {
-  const realms = visibleRealms(tx, actor)
-  return tx.objects.changes(realms, after, upTo, CHUNK, new Set([table.name]))
 }
 
 /** The keys of rows that changed in the actor's realms since the candidates were looked up. */
@@ -184,13 +176,9 @@ export function changedKeys(
 ): readonly string[] {
   const upTo = tx.revision()
   if (upTo === since) return []
-  const keys: string[] = []
-  for (let after: number | ChangePosition | undefined = since; after !== undefined;) {
-    const chunk: ChangeChunk = changesIn(tx, actor, table, after, upTo)
-    for (const { key, object } of chunk.changes) if (object !== null) keys.push(key)
-    after = chunk.next
-  }
-  return keys
+  const realms = visibleRealms(tx, actor)
+  const changes = everyChange(tx.objects, realms, since, upTo, new Set([table.name]))
+  return [...changes.filter(({ object }) => object !== null).map(({ key }) => key)]
 }
 
 /** How the indexes of a table treat lists. */

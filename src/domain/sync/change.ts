@@ -4,7 +4,7 @@ import type { WriteLimits } from '../object/limits'
 import type { Path } from '../object/stamps'
 import { isNameText } from '../value/key'
 import { timeOfDate } from '../value/time'
-import { SatchelError, quoted } from '../value/error'
+import { SatchelError, quoted, unprocessable } from '../value/error'
 import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
 import { type WireObject, getOwn, isAbsent, isRecord, setOwn } from '../value/value'
 
@@ -62,10 +62,9 @@ export function copiesOf(spec: unknown, objects: number): number {
 export function requireFewCopies(characters: number): void {
   const { copiedCharacters } = FIXED_LIMITS
   if (characters <= copiedCharacters.most) return
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     `The changes of a transaction copy at most ${mostOf(copiedCharacters)} into several objects each: change fewer of them at once`,
-    { reason: 'changeSpec' },
+    'changeSpec',
   )
 }
 
@@ -100,10 +99,9 @@ function tooMuch(
   limits: SpecLimits,
 ): SatchelError {
   const most = limits[setting].toLocaleString('en')
-  return new SatchelError(
-    'UNPROCESSABLE',
+  return unprocessable(
     `A change may name ${most} ${unit}, as an object may have, and the path ${quoted(path)} exceeds that: write less at once, or change the setting ${setting}`,
-    { reason: setting },
+    setting,
   )
 }
 
@@ -242,7 +240,7 @@ function requireFewElements(count: number): void {
   const { listElements } = FIXED_LIMITS
   if (count <= listElements.most) return
   const sentence = `A property modification changes a list of at most ${mostOf(listElements)}`
-  throw new SatchelError('UNPROCESSABLE', sentence, { reason: 'listElements' })
+  throw unprocessable(sentence, 'listElements')
 }
 
 function isPrefixPair(value: unknown): value is readonly [string, string] {
@@ -333,10 +331,9 @@ function setMember(holder: WireObject | unknown[], segment: string, value: unkno
   if (!isPosition(segment)) return
   const position = Number(segment)
   if (position > holder.length + MAX_HOLE) {
-    throw new SatchelError(
-      'UNPROCESSABLE',
+    throw unprocessable(
       `Position ${quoted(segment)} is more than ${MAX_HOLE} behind the end of its list`,
-      { reason: segment.slice(0, 100) },
+      segment.slice(0, 100),
     )
   }
   made.delete(holder)
@@ -345,9 +342,7 @@ function setMember(holder: WireObject | unknown[], segment: string, value: unkno
 }
 
 function refusal(name: string, problem: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `${quoted(name)} ${problem}`, {
-    reason: name.slice(0, 100),
-  })
+  return unprocessable(`${quoted(name)} ${problem}`, name.slice(0, 100))
 }
 
 function isPosition(segment: string): boolean {

@@ -179,9 +179,32 @@ function writeBatch(
   rows: readonly Row[],
   refused?: (row: Row, refusal: SatchelError) => void,
 ): void {
-  const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
   const puts: ObjectPut[] = []
   const removals: ObjectRemoval[] = []
+  for (const { row, put } of judgeRows(run, table, rows, refused)) {
+    noteWritten(run, row)
+    if (put !== undefined) puts.push(put)
+    else if (row.before !== undefined) removals.push(removalOf({ table }, row.before))
+  }
+  store({ tx: run.tx, table, now: run.push.now }, puts, removals)
+}
+
+/** A row as it is to be written; without `put` and its place it is removed. */
+export interface ReadyRow {
+  readonly row: Row
+  readonly placement?: Placement
+  readonly put?: ObjectPut
+}
+
+/** Judges rows of an ordinary table. `refused` as in `writePlain`. */
+export function judgeRows(
+  run: Execution,
+  table: Table,
+  rows: readonly Row[],
+  refused?: (row: Row, refusal: SatchelError) => void,
+): ReadyRow[] {
+  const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
+  const ready: ReadyRow[] = []
   for (const row of rows) {
     let verdict: Verdict
     try {
@@ -191,17 +214,14 @@ function writeBatch(
       noteRow(error, row)
       if (refused === undefined) throw error
       refused(row, error)
-      verdict = undefined
     }
-    if (verdict === 'removed') {
-      if (row.before !== undefined) removals.push(removalOf(writing, row.before))
-      noteWritten(run, row)
-    } else if (verdict !== undefined) {
-      puts.push(putOf(writing, verdict, stampsOf(run, row, verdict)))
-      noteWritten(run, row)
+    if (verdict === 'removed') ready.push({ row })
+    else if (verdict !== undefined) {
+      const put = putOf(writing, verdict, stampsOf(run, row, verdict))
+      ready.push({ row, placement: verdict, put })
     }
   }
-  store(writing, puts, removals)
+  return ready
 }
 
 /** Judges rows of an ordinary table as `writePlain` does. Throws the refusal of the first that may not be written. */
@@ -215,7 +235,7 @@ export function* judgePlain(run: Execution, table: Table, rows: readonly Row[]):
 }
 
 /** As `replayAndJudge`, for a row that is put or removed. */
-export function judgeRow(run: Execution, row: Row, writing: Writing): Verdict {
+function judgeRow(run: Execution, row: Row, writing: Writing): Verdict {
   if (isPut(row)) return replayAndJudge(run, row, writing)
   if (row.before === undefined) return undefined
   judgeRemoval(writing, row.before)
@@ -278,7 +298,9 @@ function judgeReplayed(
     if (own === undefined) return undefined
   } catch (error) {
     if (!isRejection(error) || state.object['realmId'] === realmId) throw error
-    return judgeMoved(run, row, writing, state) ?? raise(error)
+    const moved = judgeMoved(run, row, writing, state)
+    if (moved === undefined) throw error
+    return moved
   }
   // The rights of the actor count for what the actor did.
   return judgeObject({ ...writing, isGlobal: true }, row, state.object, before)
@@ -299,10 +321,6 @@ function judgeMoved(
   }
 }
 
-function raise(error: SatchelError): never {
-  throw error
-}
-
 /** Every write to it was too late. */
 function isUnchanged(
   { object, stamps }: RowState & { kind: 'row' },
@@ -312,7 +330,7 @@ function isUnchanged(
 }
 
 /** The stamps of a row that is put, as text: those of merging. */
-export function stampsOf(run: Execution, row: Row, { draft }: Placement): string | null {
+function stampsOf(run: Execution, row: Row, { draft }: Placement): string | null {
   const { revision, push } = run
   const { state } = row
   if (state.kind !== 'row') throw new Error('a row that is put has an object')

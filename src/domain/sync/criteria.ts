@@ -1,5 +1,5 @@
 import type { Path } from '../object/stamps'
-import { SatchelError } from '../value/error'
+import { SatchelError, unprocessable } from '../value/error'
 import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
 import { isNameText } from '../value/key'
 import { timeOfDate } from '../value/time'
@@ -224,7 +224,5 @@ function primaryKey(key: string): Key | undefined {
 }
 
 function refusal(problem: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `The criteria cannot be evaluated: ${problem}`, {
-    reason: 'criteria',
-  })
+  return unprocessable(`The criteria cannot be evaluated: ${problem}`, 'criteria')
 }

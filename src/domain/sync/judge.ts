@@ -10,7 +10,7 @@ import { judgePut } from '../object/write'
 import { type Placement, type Writing, rulesOf } from '../object/writing'
 import type { TimedObject } from '../store/objects'
 import type { Table } from '../store/tables'
-import { SatchelError, quoted } from '../value/error'
+import { SatchelError, quoted, unprocessable } from '../value/error'
 import { keyOf, requireIdText } from '../value/key'
 import { type WireObject, requireWireObject, setOwn } from '../value/value'
 import type { Row } from './overlay'
@@ -45,6 +45,17 @@ export function isRejection(error: unknown): error is SatchelError {
   return error instanceof SatchelError && !OF_THE_REQUEST.has(error.code)
 }
 
+/** The refusal with which `work` ends, if it is one of a transaction. */
+export function rejectionOf(work: () => void): SatchelError | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    if (!isRejection(error)) throw error
+    return error
+  }
+}
+
 const OF_THE_REQUEST: ReadonlySet<string> = new Set([
   'BUSY',
   'STORAGE_FULL',
@@ -61,10 +72,9 @@ function draftWithKey({ table }: Writing, key: string, object: WireObject): Draf
   const checked = withKey(table.primaryKey, key, requireWireObject(object, ''))
   const { realmId, owner } = checked
   if (table.primaryKey !== null && keyOf(table, checked) !== key) {
-    throw new SatchelError(
-      'UNPROCESSABLE',
+    throw unprocessable(
       `An object of ${quoted(table.name)} has another primary key than its operation`,
-      { reason: table.primaryKey.join('+') },
+      table.primaryKey.join('+'),
     )
   }
   return {

@@ -4,7 +4,7 @@ import type { TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
-import { SatchelError } from '../value/error'
+import { SatchelError, unprocessable } from '../value/error'
 import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
 import { parseStored } from '../value/value'
 import type { Work } from '../value/work'
@@ -118,10 +118,9 @@ export function createOverlay(access: Access): Overlay {
 }
 
 function tooMuch(): SatchelError {
-  return new SatchelError(
-    'UNPROCESSABLE',
+  return unprocessable(
     `A transaction changes objects of at most ${mostOf(FIXED_LIMITS.reachedCharacters)}: change fewer of them at once`,
-    { reason: 'changes' },
+    'changes',
   )
 }
 

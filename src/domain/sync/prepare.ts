@@ -1,29 +1,21 @@
 import { accessOf } from '../access/access'
 import { requireWriter } from '../access/actor'
 import { requireReadableRefs } from '../object/authorize'
-import { putOf, removalOf, store } from '../object/write'
-import type { Placement } from '../object/writing'
-import type {
-  ChangeChunk,
-  ChangePosition,
-  ChunkSize,
-  ObjectPut,
-  ObjectRemoval,
-} from '../store/objects'
-import type { Realm } from '../store/realms'
+import { removalOf, store } from '../object/write'
+import { everyChange, type ObjectPut, type ObjectRemoval } from '../store/objects'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
-import { SatchelError } from '../value/error'
+import { SatchelError, busy } from '../value/error'
 import { atOnce, type Work } from '../value/work'
-import { aboutRow, judgeRow, noteWritten, stampsOf } from './commit'
+import { aboutRow, judgeRows, noteWritten, type ReadyRow } from './commit'
 import { loadNamed } from './execute'
 import { type Execution, type Push, writingOf } from './transaction'
 import { isRejection } from './judge'
 import { applyOperation } from './operations'
 import type { Overlay, Row } from './overlay'
 import type { ClientTransaction } from './request'
-import { partsOf, placedIn } from './row-steps'
-import { beginExecution, beginPart, findTables, type Progress, relieved } from './unit'
+import { partsOf } from './row-steps'
+import { beginExecution, beginPart, placeOperations, type Progress, relieved } from './unit'
 
 /** A transaction whose rows were merged and judged before its unit, which only writes them. */
 export interface Prepared {
@@ -37,19 +29,10 @@ export interface Prepared {
   readonly kept: number
 }
 
-/** A row as it is to be written; without `put` and its place it is removed. */
-interface ReadyRow {
-  readonly row: Row
-  readonly placement?: Placement
-  readonly put?: ObjectPut
-}
-
 /** Rows of one short unit. */
 const PART_ROWS = 250
 /** How often a transaction is prepared anew, because its rows or rights have changed meanwhile. */
 const MOST_TRIES = 3
-/** One short read of changes. */
-const CHUNK: ChunkSize = { rows: 500, bytes: 128 * 1024 }
 
 /** Ends a unit whose transaction is to be prepared anew. */
 const STALE = new Error('the rows of a prepared transaction have changed')
@@ -79,10 +62,8 @@ export async function executePrepared(
       if (error !== STALE) throw error
     }
   }
-  throw new SatchelError(
-    'BUSY',
+  throw busy(
     'Others keep changing the rows of a large transaction: nothing of it was stored, repeat the request',
-    { retryAfter: 1 },
   )
 }
 
@@ -121,8 +102,7 @@ async function prepare(
       continueIn(run, tx)
       // The unit runs again.
       if (applied > part) return
-      const found = findTables(tx, push, { ...transaction, operations })
-      const placed = found.map(({ operation, table }) => placedIn(table, operation))
+      const placed = placeOperations(tx, push, { ...transaction, operations })
       atOnce(loadNamed(run, placed))
       for (const one of placed) atOnce(applyOperation(run, one))
       applied += 1
@@ -170,19 +150,8 @@ function continueIn(run: Execution, tx: WriteTx): void {
 }
 
 function judgeSome(run: Execution, rows: readonly Row[]): ReadyRow[] {
-  const ready: ReadyRow[] = []
-  for (const [table, some] of Map.groupBy(rows, ({ table: its }) => its)) {
-    const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
-    for (const row of some) {
-      const verdict = aboutRow(row, () => judgeRow(run, row, writing))
-      if (verdict === 'removed') ready.push({ row })
-      else if (verdict !== undefined) {
-        const put = putOf(writing, verdict, stampsOf(run, row, verdict))
-        ready.push({ row, placement: verdict, put })
-      }
-    }
-  }
-  return ready
+  const byTable = [...Map.groupBy(rows, ({ table }) => table)]
+  return byTable.flatMap(([table, some]) => judgeRows(run, table, some))
 }
 
 /** Looks at all that has changed until now in a read: little is left for the unit. */
@@ -201,12 +170,8 @@ function requireUnchanged(tx: ReadTx, { run, revision }: Prepared): void {
   const { realmRefs, pending } = run.access
   const realms = new Set([...realmRefs, ...pending.keys()])
   const tables = new Set(run.overlay.tables().map(({ name }) => name))
-  for (let after: number | ChangePosition | undefined = revision; after !== undefined;) {
-    const chunk: ChangeChunk = tx.objects.changes(realms, after, upTo, CHUNK, tables)
-    for (const { table, key } of chunk.changes) {
-      if (run.overlay.get({ name: table }, key) !== undefined) throw STALE
-    }
-    after = chunk.next
+  for (const { table, key } of everyChange(tx.objects, realms, revision, upTo, tables)) {
+    if (run.overlay.get({ name: table }, key) !== undefined) throw STALE
   }
 }
 

@@ -13,7 +13,6 @@ import { formatRevision } from './revision'
 import {
   addInvitations,
   addSeen,
-  dropFormerRows,
   pendingRows,
   type AnswerSight,
   answerSightIn,
@@ -399,7 +398,6 @@ function close(tx: ReadTx, sight: AnswerSight, after: number | ChangePosition): 
   for (const change of changes) addSeen(tx, sight, operations, change)
   if (next !== undefined) return { entries: operations.text(), next }
   addInvitations(tx, sight, operations)
-  dropFormerRows(tx, sight, operations)
   const run = tx.runs.list().at(-1)
   if (run === undefined) throw new Error('the database has no run')
   const serverRevision = formatRevision(run, revision)

@@ -11,7 +11,7 @@
 
 import { accessOf } from '../access/access'
 import type { Database, WriteTx } from '../store/store'
-import { SatchelError } from '../value/error'
+import { SatchelError, busy } from '../value/error'
 import { minuteOf } from '../value/time'
 import { atOnce, type Work } from '../value/work'
 import { type Candidates, hasCriteria } from './candidates'
@@ -29,6 +29,7 @@ import { executeInSteps } from './steps'
 import {
   type Progress,
   addRevisions,
+  attemptPart,
   beginExecution,
   beginPart,
   endPart,
@@ -270,21 +271,9 @@ function executeApart(
   ahead: Ahead,
   part: Progress,
 ): void {
-  const own = {
-    ...part,
-    names: new NamedKeys(),
-    written: new WrittenRows(part.written),
-    clock: { ...part.clock },
-  }
-  try {
-    tx.attempt(() => executeOnce(tx, push, transaction, ahead, own))
-    part.names.append(own.names)
-    part.written.append(own.written)
-    part.clock = own.clock
-  } catch (error) {
-    if (!isRejection(error)) throw error
-    rejectOnce(tx, push, transaction, part, error)
-  }
+  const work = (own: Progress) => executeOnce(tx, push, transaction, ahead, own)
+  const refusal = attemptPart(tx, part, work)
+  if (refusal !== undefined) rejectOnce(tx, push, transaction, part, refusal)
 }
 
 /** Executes a transaction unless it was executed before. */
@@ -344,7 +333,5 @@ function end(tx: WriteTx, { push, mayDelete }: Execution, { txid }: ClientTransa
 }
 
 function isUnderway(): SatchelError {
-  return new SatchelError('BUSY', 'Another request executes this transaction: repeat it', {
-    retryAfter: 1,
-  })
+  return busy('Another request executes this transaction: repeat it')
 }

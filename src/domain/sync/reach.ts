@@ -1,9 +1,9 @@
 import type { Database } from '../store/store'
-import { SatchelError } from '../value/error'
+import { SatchelError, unprocessable } from '../value/error'
 import { FIXED_LIMITS, type FixedLimit } from '../value/fixed-limits'
 import { type Candidates, criteriaOf, findCandidates, hasCriteria } from './candidates'
 import { copiesOf, requireFewCopies } from './change'
-import { isRejection } from './judge'
+import { rejectionOf } from './judge'
 import type { Push } from './transaction'
 import type { ClientTransaction } from './request'
 import { isOneOperation } from './row-steps'
@@ -68,13 +68,7 @@ function tooManyCopies(
     if (action.type !== 'modify' || criteria === undefined) continue
     copies += copiesOf(action.source, keysByCriteria.get(criteria)?.length ?? 0)
   }
-  try {
-    requireFewCopies(copies)
-    return undefined
-  } catch (error) {
-    if (!isRejection(error)) throw error
-    return error
-  }
+  return rejectionOf(() => requireFewCopies(copies))
 }
 
 const NONE: Candidates = { revision: 0, keysByCriteria: new Map() }
@@ -103,10 +97,9 @@ function rowsOf(
 }
 
 function tooManyRows({ most, unit }: FixedLimit): SatchelError {
-  return new SatchelError(
-    'UNPROCESSABLE',
+  return unprocessable(
     `A transaction of several operations changes at most ${most.toLocaleString('en')} ${unit}: do it in several transactions`,
-    { reason: 'changes' },
+    'changes',
   )
 }
 

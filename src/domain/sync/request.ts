@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from '../value/error'
+import { SatchelError, quoted, invalidRequest, unprocessable } from '../value/error'
 import { FIXED_LIMITS, requireFew } from '../value/fixed-limits'
 import { isNameText } from '../value/key'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
@@ -434,9 +434,9 @@ function present(object: WireObject, name: string): unknown {
 }
 
 function invalid(subject: string, expected: string): SatchelError {
-  return new SatchelError('INVALID_REQUEST', `${subject} must be ${expected}`)
+  return invalidRequest(`${subject} must be ${expected}`)
 }
 
 function refused(problem: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `An operation cannot be executed: ${problem}`)
+  return unprocessable(`An operation cannot be executed: ${problem}`)
 }

@@ -5,7 +5,7 @@ import { type Candidates, changedKeys, criteriaOf } from './candidates'
 import type { Push } from './transaction'
 import { keepOperation, type PlacedOperation } from './operations'
 import type { Action, ClientTransaction, Operation } from './request'
-import { beginExecution, findTables, type Progress } from './unit'
+import { beginExecution, findTables, placeOperations, type Progress } from './unit'
 import { storedKey } from './wire-key'
 
 /**
@@ -67,9 +67,8 @@ export function namedSteps(push: Push, transaction: ClientTransaction): StepPlan
   const at = (tx: ReadTx, step: number) => {
     const operations = parts[step]
     if (operations === undefined) return undefined
-    const found = findTables(tx, push, { ...transaction, operations })
-    const placed = found.map(({ operation, table }) => placedIn(table, operation))
-    return { table: found[0]!.table, placed, candidates: undefined }
+    const placed = placeOperations(tx, push, { ...transaction, operations })
+    return { table: placed[0]!.table, placed, candidates: undefined }
   }
   return {
     isPlain: size === STEP_ROWS,
@@ -96,10 +95,6 @@ export function partsOf({ operations }: ClientTransaction, size: number): Operat
     }
   }
   return parts
-}
-
-export function placedIn(table: Table, operation: Operation): PlacedOperation {
-  return { operation, table, keys: operation.keys.map((key) => storedKey(table, key)) }
 }
 
 function partOf(operation: Operation, start: number, end: number): Operation {

@@ -8,9 +8,8 @@ import type { SatchelError } from '../value/error'
 import type { Candidates } from './candidates'
 import { judgePlain, writePlain } from './commit'
 import { executeAll } from './execute'
-import { WrittenRows, type Execution, type Push } from './transaction'
+import type { Execution, Push } from './transaction'
 import { isRejection } from './judge'
-import { NamedKeys } from './named-keys'
 import { applyOperation, type PlacedOperation } from './operations'
 import type { Row } from './overlay'
 import { addRefused } from './refused'
@@ -18,6 +17,7 @@ import type { ClientTransaction } from './request'
 import { namedSteps, type StepPlan, reachedSteps, type RowStep } from './row-steps'
 import {
   addRevisions,
+  attemptPart,
   beginExecution,
   beginPart,
   endPart,
@@ -172,18 +172,9 @@ async function executeStep(
   const next = await step((tx) => nextStep(tx, push, underway))
   const { at, by, rows } = next
   if (rows === undefined) return { ...part, step: at, isOver: true, refusals: [] }
-  let refusals: readonly SatchelError[]
-  if (rows.table.builtIn) {
-    const { refusal, names, written, clock } = await step((tx) =>
-      executeRuled(tx, push, rows, part),
-    )
-    refusals = refusal === undefined ? [] : [refusal]
-    part.names.append(names)
-    part.written.append(written)
-    part.clock = clock
-  } else {
-    refusals = await executePlain(step, push, rows, part)
-  }
+  const refusals = rows.table.builtIn
+    ? await step((tx) => executeRuled(tx, push, rows, part))
+    : await executePlain(step, push, rows, part)
   const { transaction } = underway
   for (const refusal of refusals) addRefused(part.refused, transaction, refusal)
   const { client, now } = push
@@ -238,36 +229,22 @@ async function executePlain(
   return refusals
 }
 
-interface Ruled extends Pick<Progress, 'names' | 'written' | 'clock'> {
-  readonly refusal: SatchelError | undefined
-}
-
 /** Rows with rules are judged together: all rows of the step are written, or none is. */
 function executeRuled(
   tx: WriteTx,
   push: Push,
   { placed, candidates }: RowStep,
   part: Progress,
-): Ruled {
-  const names = new NamedKeys()
-  const written = new WrittenRows(part.written)
-  const clock = { ...part.clock }
-  try {
-    tx.attempt(() => {
-      const access = accessOf(tx, push.actor)
-      const run = beginExecution(tx, push, access, { ...part, names, written, clock }, candidates)
-      atOnce(executeAll(run, placed))
-      if (run.mayDelete) tx.syncClients.noteCorrection(push.client.number)
-    })
-    return { refusal: undefined, names, written, clock }
-  } catch (error) {
-    if (!isRejection(error)) throw error
-    const operations = placed.map(({ operation }) => operation)
-    const rejected = new NamedKeys()
-    noteAll(push, { operations }, rejected, { isRejected: true, revision: undefined })
-    const unwritten = new WrittenRows(part.written)
-    return { refusal: error, names: rejected, written: unwritten, clock: part.clock }
-  }
+): readonly SatchelError[] {
+  const refusal = attemptPart(tx, part, (own) => {
+    const run = beginExecution(tx, push, accessOf(tx, push.actor), own, candidates)
+    atOnce(executeAll(run, placed))
+    if (run.mayDelete) tx.syncClients.noteCorrection(push.client.number)
+  })
+  if (refusal === undefined) return []
+  const operations = placed.map(({ operation }) => operation)
+  noteAll(push, { operations }, part.names, { isRejected: true, revision: undefined })
+  return [refusal]
 }
 
 /** The row stays as it is: a client that named it needs it. */

@@ -20,7 +20,7 @@ import type { WriteLimits } from '../object/limits'
 import type { RulesByTable } from '../object/writing'
 import type { BlobStore } from '../store/blob-store'
 import type { Database, ReadTx } from '../store/store'
-import { SatchelError } from '../value/error'
+import { SatchelError, conflict } from '../value/error'
 import { findSyncClient, isNoted, noteClient } from './client'
 import type { Pull } from './answer-plan'
 import { type AnswerPart, answerSync } from './pull'
@@ -94,8 +94,7 @@ const NOTHING: Pushed = {
 
 function requireSameDatabase(database: Database, { dbId }: SyncRequest): void {
   if (dbId === undefined || dbId === database.id) return
-  throw new SatchelError(
-    'CONFLICT',
+  throw conflict(
     'This client belongs to another database: nothing was stored; check its databaseUrl',
   )
 }

@@ -8,6 +8,7 @@ import { minuteOf } from '../value/time'
 import { noteFloor } from './client'
 import type { Candidates } from './candidates'
 import { type ClientClock, WrittenRows, type Execution, type Push } from './transaction'
+import { rejectionOf } from './judge'
 import { NamedKeys, type Rejection } from './named-keys'
 import { type PlacedOperation, propertiesTold } from './operations'
 import { createOverlay } from './overlay'
@@ -132,6 +133,26 @@ export function endPart(progress: Progress, part: Progress): void {
   progress.written.append(written)
   progress.clock = clock
   progress.isPruned = true
+}
+
+/** Does work that may be rejected alone: then it returns the refusal, and nothing of the work is left. */
+export function attemptPart(
+  tx: WriteTx,
+  part: Progress,
+  work: (own: Progress) => void,
+): SatchelError | undefined {
+  const own = {
+    ...part,
+    names: new NamedKeys(),
+    written: new WrittenRows(part.written),
+    clock: { ...part.clock },
+  }
+  const refusal = rejectionOf(() => tx.attempt(() => work(own)))
+  if (refusal !== undefined) return refusal
+  part.names.append(own.names)
+  part.written.append(own.written)
+  part.clock = own.clock
+  return undefined
 }
 
 /** Adds the revisions in which a part has written rows. */

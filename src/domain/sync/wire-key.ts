@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from '../value/error'
+import { quoted, unprocessable } from '../value/error'
 import { type KeyRule, compoundKey, keyFromPath, requireParts } from '../value/key'
 
 /**
@@ -13,10 +13,6 @@ export function storedKey(table: KeyRule, key: string): string {
     if (isArray && table.primaryKey === null) return compoundKey(requireParts(key))
     return keyFromPath(table, key)
   } catch {
-    throw new SatchelError(
-      'UNPROCESSABLE',
-      `${quoted(key)} cannot be a key of ${quoted(table.name)}`,
-      { reason: table.name },
-    )
+    throw unprocessable(`${quoted(key)} cannot be a key of ${quoted(table.name)}`, table.name)
   }
 }

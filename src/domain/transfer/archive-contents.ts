@@ -1,6 +1,6 @@
 import type { Archive, TransferContext } from './archive'
 import type { Arrival } from '../store/blob-store'
-import { SatchelError, quoted } from '../value/error'
+import { SatchelError, quoted, invalidRequest, busy } from '../value/error'
 import { keepAll } from '../blob/content'
 import type { FileOf } from './application'
 import type { ReadTx } from '../store/store'
@@ -25,8 +25,7 @@ export async function verifyContents(
       progress(done)
     }
     if (hasher.digest('hex') === hash) continue
-    throw new SatchelError(
-      'INVALID_REQUEST',
+    throw invalidRequest(
       `The zip is damaged: ${quoted(file.name)} does not match the hash in its name`,
     )
   }
@@ -112,7 +111,7 @@ const NOT_RECORDED = new Error('the contents were not recorded')
 
 /** The database had a content when the import asked, and has not when it is needed. */
 function contentsGone(): SatchelError {
-  return new SatchelError('BUSY', 'Blobs are being collected: repeat the import', { retryAfter: 1 })
+  return busy('Blobs are being collected: repeat the import')
 }
 
 /** The zip was verified before. */

@@ -1,5 +1,5 @@
 import type { Archive, PackedFile } from './archive'
-import { SatchelError, quoted } from '../value/error'
+import { SatchelError, quoted, invalidRequest, conflict } from '../value/error'
 import { splitLines } from '../json/ndjson'
 import {
   type BlobEntry,
@@ -82,7 +82,7 @@ function unknownFile(name: string): SatchelError {
 }
 
 function refusal(problem: string): SatchelError {
-  return new SatchelError('INVALID_REQUEST', `The zip ${problem}`)
+  return invalidRequest(`The zip ${problem}`)
 }
 
 /**
@@ -169,8 +169,5 @@ export function parseBlob({ location, object }: FileLine): BlobFacts {
 /** Throws `CONFLICT` unless an existing blob has the bytes of the one in the file. */
 export function requireSameBytes(known: Blob, { id, hash, size }: Blob): void {
   if (known.hash === hash && known.size === size) return
-  throw new SatchelError(
-    'CONFLICT',
-    `the database has a blob ${quoted(id)} with other bytes, which never change`,
-  )
+  throw conflict(`the database has a blob ${quoted(id)} with other bytes, which never change`)
 }

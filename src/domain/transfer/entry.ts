@@ -1,6 +1,6 @@
 import type { PackedFile } from './archive'
 import type { Blob } from '../store/blobs'
-import { type ErrorCode, SatchelError, quoted } from '../value/error'
+import { type ErrorCode, SatchelError, quoted, unprocessable } from '../value/error'
 import { type JsonLimits, parseJson } from '../json/scan'
 import { scanInSlices, SLICE } from '../json/slices'
 import { stringifyInSlices } from '../json/stringify'
@@ -208,8 +208,7 @@ function partsOf(table: Table, id: string): (string | number)[] {
   } catch {
     // Refused like any other text that is no such array.
   }
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     `The key must be the JSON array of ${paths.map(quoted).join(' and ')}, as a text`,
   )
 }
@@ -220,12 +219,11 @@ function isPart(value: unknown): value is string | number {
 
 function requireKnownKey(table: Table): void {
   if (table.primaryKey !== null) return
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     `The primary key of ${quoted(table.name)} is not known yet: push the schema first (satchel schema push)`,
   )
 }
 
 function refusal(property: string, problem: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `${quoted(property)} ${problem}`, { reason: property })
+  return unprocessable(`${quoted(property)} ${problem}`, property)
 }

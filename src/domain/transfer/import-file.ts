@@ -1,5 +1,5 @@
 import type { Archive, TransferContext } from './archive'
-import { SatchelError } from '../value/error'
+import { SatchelError, invalidRequest } from '../value/error'
 import {
   type ArchiveFiles,
   findFiles,
@@ -54,8 +54,7 @@ export async function openFile(
     }
   }
   if (target !== null) {
-    throw new SatchelError(
-      'INVALID_REQUEST',
+    throw invalidRequest(
       'The file is a zip, which names its tables and realms itself: leave out --table',
     )
   }
@@ -163,5 +162,5 @@ async function* resume(
 }
 
 function refusal(problem: string): SatchelError {
-  return new SatchelError('INVALID_REQUEST', `${FILE} ${problem}`)
+  return invalidRequest(`${FILE} ${problem}`)
 }

@@ -1,4 +1,4 @@
-import { quoted, SatchelError } from '../value/error'
+import { quoted, invalidRequest, conflict } from '../value/error'
 import { continueJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import { untilJobEnds } from '../job/job-end'
@@ -34,10 +34,10 @@ export async function cancelImport(
   const job = await write((tx) => {
     const found = tx.jobs.find(id)
     if (found === undefined) {
-      throw new SatchelError('INVALID_REQUEST', `There is no job ${quoted(id)}: it may have ended`)
+      throw invalidRequest(`There is no job ${quoted(id)}: it may have ended`)
     }
     if (found.kind !== 'import') {
-      throw new SatchelError('CONFLICT', 'Only imports can be cancelled: other jobs must end')
+      throw conflict('Only imports can be cancelled: other jobs must end')
     }
     // A command that waits for the import reads why it stopped, and removes the job.
     if (found.failure === null) tx.jobs.put({ ...found, failure: 'it was cancelled' })

@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from '../value/error'
+import { quoted, invalidRequest } from '../value/error'
 import {
   type Entry,
   FILE,
@@ -45,8 +45,7 @@ export async function* readItems(
     const read = format === 'array' ? readArray : readObjectLines
     yield* read(source, target, limits)
   } else if (format === 'array') {
-    throw new SatchelError(
-      'INVALID_REQUEST',
+    throw invalidRequest(
       'The file is a list of objects: name their table and realm with --table and --realm',
     )
   } else {

@@ -1,4 +1,4 @@
-import { quoted, SatchelError } from '../value/error'
+import { quoted, SatchelError, unprocessable } from '../value/error'
 import { timeOfText, DAY } from '../value/time'
 import { getOwn, isRecord, type WireObject } from '../value/value'
 import { requireUserId } from '../value/user-id'
@@ -40,11 +40,7 @@ export function readUserChanges(body: unknown): UserChange[] {
 /** The refusal of a property of one of the users. */
 export function refuseUser(prefix: string, property: string, problem: string): SatchelError {
   const path = `${prefix}${property}`.replace(/\.$/, '').slice(0, 100)
-  return new SatchelError(
-    'UNPROCESSABLE',
-    path === '' ? `A user ${problem}` : `${quoted(path)} ${problem}`,
-    { reason: path },
-  )
+  return unprocessable(path === '' ? `A user ${problem}` : `${quoted(path)} ${problem}`, path)
 }
 
 /** One unit writes them all, and others wait for it. */

@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { SatchelError, unprocessable, busy } from '../value/error'
 import type { ReadTx, WriteTx } from '../store/store'
 import { isWebAddress } from '../value/web-address'
 import type { User } from '../store/users'
@@ -118,10 +118,8 @@ export function admitUser(
 export function requireFreeId(tx: WriteTx, id: string): void {
   const jobs = tx.jobs.list()
   if (!jobs.some(({ kind, state }) => kind === 'leave' && state['user'] === id)) return
-  throw new SatchelError(
-    'BUSY',
+  throw busy(
     'A user with this id was just deleted and is still being removed from realms: repeat the request in a moment',
-    { retryAfter: 1 },
   )
 }
 
@@ -148,10 +146,6 @@ function dataOf({ email, name }: Person): User['data'] {
 
 function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0
-}
-
-function unprocessable(message: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', message)
 }
 
 /** The claims of a newcomer. */

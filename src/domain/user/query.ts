@@ -1,4 +1,4 @@
-import { quoted, SatchelError } from '../value/error'
+import { quoted, invalidRequest } from '../value/error'
 import { foldText } from '../value/fold'
 import { decodePercent } from '../value/percent'
 import {
@@ -17,7 +17,7 @@ export const MAX_USERS = 1_000
 export function parseUserQuery(rawQuery: string): UserQuery {
   const texts = readTexts(rawQuery)
   const order = USER_ORDERS.find((name) => name === (texts.get('sort') ?? 'userId'))
-  if (order === undefined) throw refusal(`"sort" must be one of ${USER_ORDERS.join(', ')}`)
+  if (order === undefined) throw invalidRequest(`"sort" must be one of ${USER_ORDERS.join(', ')}`)
   const isDescending = texts.has('desc') && readFlag('desc', texts.get('desc') || 'true')
   const [search, active, type, pagingKey] = ['search', 'active', 'type', 'pagingKey'].map((name) =>
     texts.get(name),
@@ -50,9 +50,9 @@ function readTexts(rawQuery: string): ReadonlyMap<string, string> {
     const [name = '', ...rest] = part.replaceAll('+', ' ').split('=')
     const decoded = decodePercent(name)
     if (!NAMES.includes(decoded)) {
-      throw refusal(`${quoted(decoded)} is unknown: use ${NAMES.join(', ')}`)
+      throw invalidRequest(`${quoted(decoded)} is unknown: use ${NAMES.join(', ')}`)
     }
-    if (texts.has(decoded)) throw refusal(`${quoted(decoded)} is given twice`)
+    if (texts.has(decoded)) throw invalidRequest(`${quoted(decoded)} is given twice`)
     texts.set(decoded, decodePercent(rest.join('=')))
   }
   return texts
@@ -60,26 +60,26 @@ function readTexts(rawQuery: string): ReadonlyMap<string, string> {
 
 function readSearch(text: string): string {
   if (text.length > LONGEST_SEARCH) {
-    throw refusal(`"search" may have at most ${LONGEST_SEARCH} characters`)
+    throw invalidRequest(`"search" may have at most ${LONGEST_SEARCH} characters`)
   }
   return foldText(text)
 }
 
 function readFlag(name: string, text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true'
-  throw refusal(`"${name}" must be true or false`)
+  throw invalidRequest(`"${name}" must be true or false`)
 }
 
 function readType(text: string): UserType {
   const type = USER_TYPES.find((known) => known === text)
   if (type !== undefined) return type
-  throw refusal(`"type" must be one of ${USER_TYPES.join(', ')}`)
+  throw invalidRequest(`"type" must be one of ${USER_TYPES.join(', ')}`)
 }
 
 /** More than a page holds is a page. */
 function readLimit(text = String(MAX_USERS)): number {
   if (/^\d{1,15}$/.test(text) && Number(text) > 0) return Math.min(Number(text), MAX_USERS)
-  throw refusal('"limit" must be a whole number of at least 1')
+  throw invalidRequest('"limit" must be a whole number of at least 1')
 }
 
 /** A key is good only for the order that it was given for. */
@@ -91,7 +91,7 @@ function readPagingKey(text: string, order: UserOrder, isDescending: boolean): U
   if (isSame && isValue && Number.isSafeInteger(incarnation) && parts.length === 4) {
     return { value, incarnation } as UserPosition
   }
-  throw refusal(
+  throw invalidRequest(
     '"pagingKey" must be the one of the previous page, with the other parameters unchanged',
   )
 }
@@ -107,8 +107,4 @@ function parseParts(json: string): readonly unknown[] {
   } catch {
     return []
   }
-}
-
-function refusal(message: string): SatchelError {
-  return new SatchelError('INVALID_REQUEST', message)
 }

@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { unprocessable } from '../value/error'
 import { getOwn, isRecord } from '../value/value'
 import type { ReadTx, WriteTx } from '../store/store'
 import type { SealedText, Vault } from '../store/vault'
@@ -132,8 +132,4 @@ function requireSecrets(tx: ReadTx): WebhookSecrets {
 
 function putSecrets(tx: WriteTx, secrets: WebhookSecrets): void {
   tx.settings.put({ id: SETTING, value: { ...secrets } })
-}
-
-function unprocessable(message: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', message)
 }

@@ -1,4 +1,4 @@
-import { SatchelError } from './error'
+import { invalidRequest } from './error'
 import { type WireObject, getOwn, isRecord } from './value'
 
 /**
@@ -7,8 +7,7 @@ import { type WireObject, getOwn, isRecord } from './value'
  */
 export function requireBlobId(text: string): string {
   if (isBlobId(text)) return text
-  throw new SatchelError(
-    'INVALID_REQUEST',
+  throw invalidRequest(
     'The id of a blob must be 1 to 128 letters, digits and _ - . ~ |, and not "." or ".."',
   )
 }
@@ -21,8 +20,7 @@ export function requireBlobType(text: string): string {
   const type = withoutBlanks(text)
   if (type === '') return DEFAULT_TYPE
   if (type.length <= LONGEST_TYPE && /^[ -~]+$/.test(type)) return type
-  throw new SatchelError(
-    'INVALID_REQUEST',
+  throw invalidRequest(
     `A content type must be at most ${LONGEST_TYPE} characters of printable ASCII`,
   )
 }

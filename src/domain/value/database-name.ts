@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from './error'
+import { quoted, unprocessable } from './error'
 
 /** First path segments that no database may take (design.md §2). */
 const RESERVED = new Set(
@@ -22,11 +22,10 @@ const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
 /** Throws `UNPROCESSABLE` when a database cannot have this name. */
 export function requireDatabaseName(name: string): void {
   if (RESERVED.has(name)) {
-    throw new SatchelError('UNPROCESSABLE', `The name ${name} is reserved: choose another one`)
+    throw unprocessable(`The name ${name} is reserved: choose another one`)
   }
   if (!NAME.test(name)) {
-    throw new SatchelError(
-      'UNPROCESSABLE',
+    throw unprocessable(
       `${quoted(name)} is not a database name: use a to z, 0 to 9 and -, beginning with a letter, at most 63 characters`,
     )
   }

@@ -91,9 +91,28 @@ export class SatchelError extends Error {
   }
 }
 
+/** The refusal of a value; `reason` names its property. */
+export function unprocessable(sentence: string, reason?: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', sentence, reason === undefined ? {} : { reason })
+}
+
+/** The refusal of a malformed request, or of a question that makes no sense. */
+export function invalidRequest(sentence: string): SatchelError {
+  return new SatchelError('INVALID_REQUEST', sentence)
+}
+
+export function conflict(sentence: string, reason?: string): SatchelError {
+  return new SatchelError('CONFLICT', sentence, reason === undefined ? {} : { reason })
+}
+
+/** The refusal of a request that may succeed in a second. */
+export function busy(sentence: string): SatchelError {
+  return new SatchelError('BUSY', sentence, { retryAfter: 1 })
+}
+
 /** The error for work that ends because its caller is gone. */
 export function aborted(): SatchelError {
-  return new SatchelError('BUSY', 'The request was aborted', { retryAfter: 1 })
+  return busy('The request was aborted')
 }
 
 /**

@@ -1,4 +1,4 @@
-import { SatchelError } from './error'
+import { unprocessable } from './error'
 
 /** A limit that no setting changes. */
 export interface FixedLimit {
@@ -167,8 +167,7 @@ export const FIXED_LIMITS = {
 /** Throws `UNPROCESSABLE` when there are more. */
 export function requireFew(limit: FixedLimit, count: number): void {
   if (count <= limit.most) return
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     `The limit of ${limit.of} is ${mostOf(limit)}, and here are ${count}: nothing was stored`,
   )
 }

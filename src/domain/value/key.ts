@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from './error'
+import { SatchelError, quoted, unprocessable, invalidRequest } from './error'
 import { propertyAt } from './property'
 
 /** The primary key of a table, as its schema declares it. */
@@ -62,7 +62,7 @@ export function keyOf(
 export function requireParts(text: string): readonly (string | number)[] {
   const parts = parseParts(text)
   if (parts !== undefined) return parts
-  throw new SatchelError('UNPROCESSABLE', `${quoted(text)} is no compound key`)
+  throw unprocessable(`${quoted(text)} is no compound key`)
 }
 
 /** The key that a path segment, already decoded, names. Throws `INVALID_REQUEST`. */
@@ -70,13 +70,12 @@ export function keyFromPath(table: KeyRule, text: string): string {
   if (!table.compound) {
     const problem = textProblem(text)
     if (problem === undefined) return text
-    throw new SatchelError('INVALID_REQUEST', `The key in the address ${problem}`)
+    throw invalidRequest(`The key in the address ${problem}`)
   }
   const paths = table.primaryKey ?? []
   const parts = parseParts(text)
   if (parts?.length === paths.length) return compoundKey(parts)
-  throw new SatchelError(
-    'INVALID_REQUEST',
+  throw invalidRequest(
     `The key in the address must be the URL-encoded JSON array of ${paths.map(quoted).join(' and ')}`,
   )
 }
@@ -137,5 +136,5 @@ function textProblem(text: string): string | undefined {
 }
 
 function refusal(property: string, problem: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `${quoted(property)} ${problem}`, { reason: property })
+  return unprocessable(`${quoted(property)} ${problem}`, property)
 }

@@ -1,4 +1,4 @@
-import { SatchelError } from './error'
+import { invalidRequest } from './error'
 
 /**
  * Decodes the percent-escapes of a path segment or of a part of a query. Throws `INVALID_REQUEST`
@@ -12,5 +12,5 @@ export function decodePercent(raw: string): string {
   } catch {
     // Refused below, like an address that is not well-formed.
   }
-  throw new SatchelError('INVALID_REQUEST', 'The address has malformed percent-escapes')
+  throw invalidRequest('The address has malformed percent-escapes')
 }

@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from './error'
+import { SatchelError, quoted, unprocessable } from './error'
 import { isRecord } from './value'
 
 /** The permissions in a realm (protocol.md §6.3, `DBPermissionSet`). */
@@ -108,5 +108,5 @@ function parseList(path: string, value: unknown): '*' | readonly string[] {
 }
 
 function wrong(path: string, expected: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `${quoted(path)} must be ${expected}`, { reason: path })
+  return unprocessable(`${quoted(path)} must be ${expected}`, path)
 }

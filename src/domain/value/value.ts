@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from './error'
+import { SatchelError, quoted, unprocessable } from './error'
 import { isNameText } from './key'
 import { isRevivedType, typedProblem } from './typed-value'
 
@@ -14,7 +14,7 @@ export type WireObject = Record<string, unknown>
  */
 export function requireWireObject(value: unknown, path: string): WireObject {
   if (!isRecord(value)) {
-    throw new SatchelError('UNPROCESSABLE', `${describe(path)} must be an object`, { reason: path })
+    throw unprocessable(`${describe(path)} must be an object`, path)
   }
   checkMembers(value, path)
   const type = getOwn(value, '$t')
@@ -139,16 +139,15 @@ function checkNumber(value: number, path: string, name: string | number): void {
 
 function checkDollar(name: string, value: unknown, path: string): void {
   if (name === '$t' && typeof value === 'string') return
-  throw new SatchelError(
-    'UNPROCESSABLE',
+  throw unprocessable(
     `The property ${quoted(name)}${path === '' ? '' : ` in ${quoted(path)}`} begins with a single $: write ${quoted(`$${name}`)}`,
-    { reason: name.slice(0, 100) },
+    name.slice(0, 100),
   )
 }
 
 function refuse(path: string, problem: string): SatchelError {
   const reason = path.slice(0, 100)
-  return new SatchelError('UNPROCESSABLE', `${describe(path)} ${problem}`, { reason })
+  return unprocessable(`${describe(path)} ${problem}`, reason)
 }
 
 function describe(path: string): string {
