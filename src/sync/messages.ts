@@ -1,3 +1,5 @@
+import { jsonOf } from '../domain/value/escape'
+
 /** The fields of a message, unchecked. */
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -10,12 +12,8 @@ const MAX_MESSAGE = 4_096
 /** The message of a client; undefined when it is none. */
 export function readMessage(text: string): Fields | undefined {
   if (text.length > MAX_MESSAGE) return undefined
-  try {
-    const message: unknown = JSON.parse(text)
-    return typeof message === 'object' && message !== null ? (message as Fields) : undefined
-  } catch {
-    return undefined
-  }
+  const message = jsonOf(text)
+  return typeof message === 'object' && message !== null ? (message as Fields) : undefined
 }
 
 export function errorMessage(reason: string): string {

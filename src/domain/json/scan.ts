@@ -10,6 +10,7 @@ import {
   isSpace,
 } from './bytes'
 import { findJsonFault } from './syntax'
+import type { Unexpected } from './token'
 import { describePosition, positionAt, type Position } from '../value/position'
 
 /** How much JSON a text may hold (design.md §6). */
@@ -135,7 +136,10 @@ export function parseScanned(
   try {
     return JSON.parse(text) as unknown
   } catch {
-    throw invalidRequest(describeFault(text, source))
+    const fault = findJsonFault(text)
+    if (fault === undefined) throw new Error('the text is valid')
+    const { offset, expected } = fault
+    throw notJson(source.name, { expected, position: positionAt(text, offset, source.start) })
   }
 }
 
@@ -165,7 +169,7 @@ function tooDeep(limits: JsonLimits): SatchelError {
   return unprocessable(`JSON may not nest deeper than ${limits.depth} levels`)
 }
 
-function tooManyValues(limits: JsonLimits): SatchelError {
+export function tooManyValues(limits: JsonLimits): SatchelError {
   return unprocessable(`JSON may not hold more than ${limits.values} values`)
 }
 
@@ -176,9 +180,11 @@ function tooManyProperties(most: number): SatchelError {
   )
 }
 
-function describeFault(text: string, { name, start }: JsonSource): string {
-  const fault = findJsonFault(text)
-  if (fault === undefined) return `${name} is not valid JSON`
-  const where = describePosition(positionAt(text, fault.offset, start))
-  return `${name} is not valid JSON: ${fault.expected} is expected at ${where}`
+/** The refusal of a text that is not JSON. */
+export function notJson(
+  name: string,
+  { expected, position }: Pick<Unexpected, 'expected' | 'position'>,
+): SatchelError {
+  const place = describePosition(position)
+  return invalidRequest(`${name} is not valid JSON: ${expected} is expected at ${place}`)
 }

@@ -1,8 +1,8 @@
-import { SatchelError, invalidRequest, unprocessable } from '../value/error'
+import { SatchelError, unprocessable } from '../value/error'
 import { describePosition } from '../value/position'
 import { sharedTurn } from '../value/turn'
 import { setOwn, type WireObject } from '../value/value'
-import { type JsonLimits, parseScanned, scanJson } from './scan'
+import { type JsonLimits, notJson, parseScanned, scanJson, tooManyValues } from './scan'
 import { scanInSlices, SLICE } from './slices'
 import { createTokenizer, type Token, Unexpected } from './token'
 
@@ -106,7 +106,7 @@ export async function readShaped(
       const { limits, ...rules } = found.kind === 'value' ? found : SHORT
       if (token.pieces === undefined || token.size > rules.bytes) {
         if (!rules.mayBeLeftOut) throw tooLarge(token, rules)
-        put(path, new LeftOut(tooManyIn(limits)))
+        put(path, new LeftOut(tooManyValues(limits)))
       } else if (bytes.length > SLICE) {
         const holder = levels.at(-1)?.holder ?? root
         const key = Array.isArray(holder) ? holder.length : (path.at(-1) ?? '')
@@ -171,9 +171,7 @@ export async function readShaped(
     tokenizer.end()
   } catch (error) {
     if (!(error instanceof Unexpected)) throw error
-    throw invalidRequest(
-      `${NAME} is not valid JSON: ${error.expected} is expected at ${describePosition(error.position)}`,
-    )
+    throw notJson(NAME, error)
   }
   for (const pending of late.splice(0)) await parseLate(pending)
   return root['']
@@ -197,10 +195,6 @@ function tooLarge(token: Token, { bytes }: Pick<ValueShape, 'bytes'>): SatchelEr
   return unprocessable(
     `${NAME} has a value of more than ${bytes} bytes at ${describePosition(token)}`,
   )
-}
-
-function tooManyIn({ values }: JsonLimits): SatchelError {
-  return unprocessable(`JSON may not hold more than ${values} values`)
 }
 
 function tooMany(values: number): SatchelError {

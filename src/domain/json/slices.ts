@@ -1,5 +1,5 @@
-import { SatchelError, invalidRequest } from '../value/error'
-import { describePosition, positionAt } from '../value/position'
+import { SatchelError } from '../value/error'
+import { positionAt } from '../value/position'
 import { nextTurn } from '../value/turn'
 import { setOwn, type WireObject } from '../value/value'
 import {
@@ -13,7 +13,14 @@ import {
   QUOTE,
   isSpace,
 } from './bytes'
-import { decodeUtf8, type JsonLimits, JsonScan, type JsonSource, parseScanned } from './scan'
+import {
+  decodeUtf8,
+  type JsonLimits,
+  JsonScan,
+  type JsonSource,
+  notJson,
+  parseScanned,
+} from './scan'
 import { findJsonFault } from './syntax'
 
 /** About the bytes of a slice that is parsed at once; others get a turn between two slices. */
@@ -173,10 +180,8 @@ async function parseInSlices(
     if (found === undefined) throw new Error('the text is valid')
     const preceding = LENIENT_UTF8.decode(bytes.subarray(0, from))
     const begin = positionAt(preceding, preceding.length, source.start)
-    const place = positionAt(text.slice(before.length), found.offset - before.length, begin)
-    return invalidRequest(
-      `${source.name} is not valid JSON: ${found.expected} is expected at ${describePosition(place)}`,
-    )
+    const position = positionAt(text.slice(before.length), found.offset - before.length, begin)
+    return notJson(source.name, { expected: found.expected, position })
   }
 }
 

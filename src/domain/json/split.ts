@@ -1,6 +1,6 @@
-import { SatchelError, invalidRequest } from '../value/error'
+import { SatchelError } from '../value/error'
 import { describePosition, type Position } from '../value/position'
-import { decodeUtf8, parseJson } from './scan'
+import { decodeUtf8, notJson, parseJson } from './scan'
 import { createTokenizer, Unexpected } from './token'
 
 /** A value of a JSON file, not parsed yet, and the line and column (in bytes) it begins at. */
@@ -62,7 +62,6 @@ function naming(name: string, step: () => void): void {
     step()
   } catch (error) {
     if (!(error instanceof Unexpected)) throw error
-    const place = describePosition(error.position)
-    throw invalidRequest(`${name} is not valid JSON: ${error.expected} is expected at ${place}`)
+    throw notJson(name, error)
   }
 }

@@ -4,6 +4,7 @@ import type { PageEnd, StoredRow, TimedObject } from '../store/objects'
 import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { aborted, invalidRequest } from '../value/error'
+import { jsonOf } from '../value/escape'
 import { foldText } from '../value/fold'
 import { keyFromPath } from '../value/key'
 import { nextTurn } from '../value/turn'
@@ -197,18 +198,10 @@ function formatCursor({ seq, key }: PageEnd): string {
 
 /** Throws `INVALID_REQUEST`. */
 function parseCursor(text: string): PageEnd {
-  const given = partsOf(text)
+  const given = jsonOf(text)
   const [seq, key] = Array.isArray(given) ? (given as unknown[]) : []
   if (Number.isSafeInteger(seq) && (key === undefined || typeof key === 'string')) {
     return { seq: seq as number, ...(key === undefined ? {} : { key }) }
   }
   throw invalidRequest('Invalid cursor: use the one of the previous page')
-}
-
-function partsOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -17,6 +17,13 @@ export function requireTable(tx: ReadTx, name: string): Table {
   )
 }
 
+/** One of the tables that every database has. */
+export function builtInTable(tx: ReadTx, name: 'realms' | 'members' | 'roles'): Table {
+  const table = tx.tables.find(name)
+  if (table === undefined) throw new Error(`the table ${name} is missing`)
+  return table
+}
+
 /**
  * Declares tables as a pushed schema says (design.md §6 schema text): new ones are made, known ones
  * changed, `null` hides without losing anything. New indexes of a table with rows are built by a

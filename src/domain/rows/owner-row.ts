@@ -1,6 +1,7 @@
 import { conflict } from '../value/error'
 import { draftOf } from '../object/draft'
 import { putDrafts } from '../object/put'
+import { builtInTable } from '../object/tables'
 import type { Writing } from '../object/writing'
 import type { Realm, RealmRef } from '../store/realms'
 import type { ChunkSize, StoredObject } from '../store/objects'
@@ -19,7 +20,7 @@ import { parseStored, type WireObject } from '../value/value'
 export function ensureOwnerRow(given: Writing, realm: Realm, owner: string): string | undefined {
   const { tx, actor, now } = given
   if (isAcceptedIn(tx, realm.ref, owner)) return undefined
-  const table = membersTable(tx)
+  const table = builtInTable(tx, 'members')
   const email = actor.subject === owner ? actor.email : null
   const accepted = { $t: 'Date', v: new Date(now).toISOString() }
   const invitation = email === null ? undefined : findInvitation(tx, table, realm.ref, email)
@@ -123,10 +124,4 @@ function ownerKey(tx: WriteTx, table: Table, realmId: string, owner: string): st
     if (tx.objects.find(table, key) === undefined) return key
   }
   return tx.newId(table.idPrefix, realmId)
-}
-
-function membersTable(tx: ReadTx): Table {
-  const table = tx.tables.find('members')
-  if (table === undefined) throw new Error('the table members is missing')
-  return table
 }

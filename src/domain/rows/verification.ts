@@ -4,6 +4,7 @@ import type { Database } from '../store/store'
 import type { Table } from '../store/tables'
 import { tracesOf } from '../object/traces'
 import { nextTurn } from '../value/turn'
+import { jsonOf } from '../value/escape'
 import { keyOf } from '../value/key'
 import { type WireObject, getOwn, isRecord } from '../value/value'
 import { membershipOf } from './member-rows'
@@ -58,20 +59,11 @@ export async function verifyDatabase(
 /** The entries, references and rights that follow from objects. */
 export const MEANINGS: Meanings = {
   of(table, object) {
-    const value = parsed(object.value)
-    return value !== undefined && isConsistent(table, object, value)
+    const value = jsonOf(object.value)
+    return isRecord(value) && isConsistent(table, object, value)
       ? meaningOf(table, object, value)
       : undefined
   },
-}
-
-function parsed(text: string): WireObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** The key, realm and owner of an object stand in its value too. */

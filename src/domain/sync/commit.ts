@@ -3,6 +3,7 @@ import type { WriteTx } from '../store/store'
 import { formatStamps, stampReplacement } from '../object/stamps'
 import { judgeRemoval, putOf, putRow, removalOf, removeRow, store } from '../object/write'
 import { noteRow, type Placement, type Writing, rulesOf } from '../object/writing'
+import { builtInTable } from '../object/tables'
 import { ensureOwnerRow } from '../rows/owner-row'
 import type { ObjectPut, ObjectRemoval, TimedObject } from '../store/objects'
 import type { Realm, RealmRef } from '../store/realms'
@@ -79,9 +80,8 @@ function isRemoval({ state, before }: Row): boolean {
 export function* addOwnerRows(run: Execution, owned: readonly OwnedRealm[]): Work {
   yield* inTurns(owned, ({ realm, owner }) => {
     if (run.tx.realms.findByRef(realm.ref) === undefined) return
-    const table = run.tx.tables.find('realms')
-    if (table === undefined) throw new Error('the table realms is missing')
-    const accepted = ensureOwnerRow(writingOf(run, table), realm, owner)
+    const writing = writingOf(run, builtInTable(run.tx, 'realms'))
+    const accepted = ensureOwnerRow(writing, realm, owner)
     const row = accepted === undefined ? undefined : rowOfMember(run, accepted)
     if (row !== undefined) markDiverged(run, row)
   })

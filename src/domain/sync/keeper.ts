@@ -16,9 +16,8 @@ export interface HistoryKeeperParts {
   readonly clock: Clock
   /** Called with errors; the next time tries again. */
   readonly report: (error: unknown) => void
-  /** The time until the first look for old history, and between two of them, ms. */
+  /** The time until the first look for old history, ms. */
   readonly after?: number
-  readonly every?: number
 }
 
 /**
@@ -35,7 +34,7 @@ const UNIT_RECORDS = 1_000
 
 /** Works while its database is open and this process has the duty `history`. */
 export function createHistoryKeeper(parts: HistoryKeeperParts): HistoryKeeper {
-  const { database, clock, report, after = MINUTE, every = 6 * HOUR } = parts
+  const { database, clock, report, after = MINUTE } = parts
   let isStopped = false
   let working = Promise.resolve()
   const duty = database.duty('history', () => undefined)
@@ -59,7 +58,7 @@ export function createHistoryKeeper(parts: HistoryKeeperParts): HistoryKeeper {
 
   const look = () => void (duty.isMine && forget())
   const first = setTimeout(look, after)
-  const timer = setInterval(look, every)
+  const timer = setInterval(look, 6 * HOUR)
   first.unref()
   timer.unref()
   return {

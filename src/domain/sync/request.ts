@@ -2,6 +2,7 @@ import { SatchelError, quoted, invalidRequest, unprocessable } from '../value/er
 import { FIXED_LIMITS, requireFew } from '../value/fixed-limits'
 import { isNameText } from '../value/key'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
+import { atOnce, type Work } from '../value/work'
 import { LeftOut } from '../json/shaped'
 import {
   type PropertyChange,
@@ -120,18 +121,11 @@ function isName(text: unknown): text is string {
  * transaction only.
  */
 export function readSyncRequest(body: unknown, limits?: SpecLimits): SyncRequest {
-  const steps = syncRequestSteps(body, limits)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-  }
+  return atOnce(syncRequestSteps(body, limits))
 }
 
 /** `readSyncRequest` in short steps. A value that was too large to be parsed is a `LeftOut`. */
-export function* syncRequestSteps(
-  body: unknown,
-  limits?: SpecLimits,
-): Generator<void, SyncRequest, void> {
+export function* syncRequestSteps(body: unknown, limits?: SpecLimits): Work<SyncRequest> {
   if (!isRecord(body)) throw invalid('The body', 'an object')
   const { clientIdentity } = body
   if (!isName(clientIdentity)) {
@@ -227,7 +221,7 @@ function textPropertiesIn(table: string, entry: WireObject): readonly string[] {
   })
 }
 
-function* readLastPull(value: unknown): Generator<void, LastPull, void> {
+function* readLastPull(value: unknown): Work<LastPull> {
   if (!isRecord(value)) throw invalid('"lastPull"', 'an object')
   return {
     serverRevision: present(value, 'serverRevision'),
@@ -255,7 +249,7 @@ interface Gathered {
 function* readTransactions(
   changes: readonly unknown[],
   limits: SpecLimits | undefined,
-): Generator<void, ClientTransaction[], void> {
+): Work<ClientTransaction[]> {
   const gathered = new Map<string, Gathered>()
   for (const change of changes) {
     const table = isRecord(change) ? change['table'] : undefined
@@ -414,7 +408,7 @@ function listIn(object: WireObject, name: string): unknown[] {
 }
 
 /** There may be a million of them. */
-function* namesIn(object: WireObject, name: string): Generator<void, Set<string>, void> {
+function* namesIn(object: WireObject, name: string): Work<Set<string>> {
   const names = new Set<string>()
   for (const [at, one] of listIn(object, name).entries()) {
     if (typeof one !== 'string') throw invalid(quoted(name), 'a list of strings')

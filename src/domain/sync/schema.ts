@@ -3,6 +3,7 @@ import { requireRoomFor } from '../object/tables'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table, TableDeclaration } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
+import { jsonOf } from '../value/escape'
 import { idPrefixFor, isIdPrefix } from '../value/id'
 import { formatStores, parseTable, requireTableName } from '../value/schema'
 import { setOwn, type WireObject } from '../value/value'
@@ -171,11 +172,7 @@ function namesOfParts(
 /** A compound key is JSON on the wire (protocol.md §10.3). */
 function partsOf(key: string): readonly unknown[] {
   if (!key.startsWith('[') || !key.endsWith(']')) return [key]
-  try {
-    return JSON.parse(key) as unknown[]
-  } catch {
-    return []
-  }
+  return (jsonOf(key) ?? []) as unknown[]
 }
 
 /** The key of parts that one name remains for. */

@@ -4,6 +4,7 @@ import { type ErrorCode, SatchelError, quoted, unprocessable } from '../value/er
 import { type JsonLimits, parseJson } from '../json/scan'
 import { scanInSlices, SLICE } from '../json/slices'
 import { stringifyInSlices } from '../json/stringify'
+import { jsonOf } from '../value/escape'
 import { nextTurn } from '../value/turn'
 import type { Position } from '../value/position'
 import { type WireObject, getOwn, isRecord, requireWireObject, setOwn } from '../value/value'
@@ -202,12 +203,8 @@ function fill(data: WireObject, path: string, value: unknown): void {
 
 function partsOf(table: Table, id: string): (string | number)[] {
   const paths = table.primaryKey ?? []
-  try {
-    const parts: unknown = JSON.parse(id)
-    if (Array.isArray(parts) && parts.length === paths.length && parts.every(isPart)) return parts
-  } catch {
-    // Refused like any other text that is no such array.
-  }
+  const parts = jsonOf(id)
+  if (Array.isArray(parts) && parts.length === paths.length && parts.every(isPart)) return parts
   throw unprocessable(
     `The key must be the JSON array of ${paths.map(quoted).join(' and ')}, as a text`,
   )

@@ -9,6 +9,7 @@ import {
 } from './archive-file'
 import { FILE, type Item, type PartLimits } from './entry'
 import { type Target, type TextFormat, readItems } from './text-file'
+import { jsonOf } from '../value/escape'
 import { nextTurn } from '../value/turn'
 import { requireSpace } from './spool'
 import type { ScratchWriter } from '../store/scratch'
@@ -136,12 +137,8 @@ function formatOf(beginning: Buffer): TextFormat {
 
 /** A line of NDJSON names its type or table; an import file on a single line does not. */
 function isLine(text: string): boolean {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return /^\{\s*"(?:\$?type|realm|table|id)"/.test(text)
-  }
+  const value = jsonOf(text)
+  if (value === undefined) return /^\{\s*"(?:\$?type|realm|table|id)"/.test(text)
   return isRecord(value) && ['type', '$type', 'table'].some((name) => Object.hasOwn(value, name))
 }
 

@@ -12,7 +12,7 @@ import {
   untilImported,
   watchImports,
 } from './import-job'
-import { type Contents, inspect } from './inspection'
+import { inspect } from './inspection'
 import { type OpenedArchive, openFile } from './import-file'
 import type { Target } from './text-file'
 import { applyEntries, applyOwners, changesOwners } from './application'
@@ -97,10 +97,15 @@ async function beginImport(
   await declareUnknown(database, declared, keys)
   const tables = await rehearse(database, declared, now)
   const size = spool.size + bytes
-  const contents = await examine(context, spool.name, tables, limits, (done) =>
+  using written = await openSpool(scratch, spool.name)
+  const contents = await inspect(database, written, tables, limits, (done) =>
     stages.examined(done, size),
   )
-  await checkArchive(archive, (done) => stages.examined(spool.size + done, size))
+  if (archive !== undefined) {
+    await verifyContents(archive.archive, archive.files, (done) =>
+      stages.examined(spool.size + done, size),
+    )
+  }
   if (!isDryRun) await requireSpace(scratch, size)
   const result = { ...contents, tables: declared.schemas.size, followed: null }
   const plan = {
@@ -155,7 +160,7 @@ async function spoolItems(
   hasOwners: boolean
   keys: KeyGuesses
 }> {
-  const declared = nothingDeclared()
+  const declared: Declared = { schemas: new Map(), idPrefixes: new Map(), sealed: undefined }
   const keys: KeyGuesses = new Map()
   let bytes = 0
   let rows = 0
@@ -215,24 +220,6 @@ async function declareUnknown(
 /** Properties with other names are no key paths. */
 function isPlainName(name: string): boolean {
   return /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name)
-}
-
-async function examine(
-  { database, scratch }: TransferContext,
-  name: string,
-  tables: Parameters<typeof inspect>[2],
-  limits: PartLimits,
-  progress: (done: number) => void,
-): Promise<Contents> {
-  using spool = await openSpool(scratch, name)
-  return await inspect(database, spool, tables, limits, progress)
-}
-
-async function checkArchive(
-  opened: OpenedArchive | undefined,
-  progress: (done: number) => void,
-): Promise<void> {
-  if (opened !== undefined) await verifyContents(opened.archive, opened.files, progress)
 }
 
 /** How a file that was found valid is applied. */
@@ -319,18 +306,14 @@ async function startImport(
 }
 
 /** All parts of a file about the database itself, combined. */
-export interface Declared {
+interface Declared {
   readonly schemas: Map<string, TableSchema | null>
   readonly idPrefixes: Map<string, string>
   sealed: boolean | undefined
 }
 
-export function nothingDeclared(): Declared {
-  return { schemas: new Map(), idPrefixes: new Map(), sealed: undefined }
-}
-
 /** Adds a declaration; the latest counts. */
-export function addDeclaration(declared: Declared, declaration: Declaration): void {
+function addDeclaration(declared: Declared, declaration: Declaration): void {
   const { schemas = [], idPrefixes = [], sealed = declared.sealed } = declaration
   for (const [table, schema] of schemas) declared.schemas.set(table, schema)
   for (const [table, prefix] of idPrefixes) declared.idPrefixes.set(table, prefix)
@@ -338,14 +321,14 @@ export function addDeclaration(declared: Declared, declaration: Declaration): vo
 }
 
 /** Throws `CONFLICT` or `UNPROCESSABLE`. `now` in ms. */
-export function declare(tx: WriteTx, declared: Declared, now: number): void {
+function declare(tx: WriteTx, declared: Declared, now: number): void {
   const { schemas, idPrefixes, sealed } = declared
   declareTables(tx, schemas, now, idPrefixes)
   if (sealed !== undefined) tx.tables.seal(sealed)
 }
 
 /** The tables by name as they will be: they are declared, looked at, and that is taken back. */
-export async function rehearse(
+async function rehearse(
   database: Database,
   declared: Declared,
   now: number,

@@ -1,4 +1,5 @@
 import { quoted, invalidRequest } from '../value/error'
+import { jsonOf } from '../value/escape'
 import { foldText } from '../value/fold'
 import { decodePercent } from '../value/percent'
 import {
@@ -101,10 +102,6 @@ function headOf(order: UserOrder, isDescending: boolean): readonly [string, numb
 }
 
 function parseParts(json: string): readonly unknown[] {
-  try {
-    const parts: unknown = JSON.parse(json)
-    return Array.isArray(parts) ? parts : []
-  } catch {
-    return []
-  }
+  const parts = jsonOf(json)
+  return Array.isArray(parts) ? parts : []
 }

@@ -10,6 +10,7 @@ import { permissionsOf } from '../access/access'
 import type { Membership, Rights } from '../store/memberships'
 import { FULL, hasFullRights } from '../value/permission'
 import type { TimedObject } from '../store/objects'
+import { builtInTable } from '../object/tables'
 import { putOf, removalOf, store } from '../object/write'
 import { parseStored, setOwn, type WireObject } from '../value/value'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
@@ -116,7 +117,7 @@ function handOver(
     if (end !== undefined) return { next: { isLooking, after: end }, members: length }
     return handOver(tx, realm, { isLooking: false, after: '' }, now)
   }
-  const table = builtIn(tx, 'members')
+  const table = builtInTable(tx, 'members')
   for (const membership of members) {
     const permissions = { ...membership.permissions, ...FULL }
     const row = rowOf(tx, table, membership)
@@ -160,7 +161,7 @@ function isForsaken(tx: WriteTx, realm: RealmRef): boolean {
 /** The row of a member goes; a realm that belonged to the user becomes unowned. */
 function endMembership(tx: WriteTx, membership: Membership, now: number): void {
   const isOwnership = membership.source.startsWith('realms:')
-  const table = builtIn(tx, isOwnership ? 'realms' : 'members')
+  const table = builtInTable(tx, isOwnership ? 'realms' : 'members')
   const row = rowOf(tx, table, membership)
   if (row === undefined) return
   if (isOwnership) rewrite(tx, table, row, { owner: null }, now)
@@ -185,12 +186,6 @@ function rewrite(
 
 function rowOf(tx: WriteTx, table: Table, { source }: Membership) {
   return tx.objects.find(table, source.slice(source.indexOf(':') + 1))
-}
-
-function builtIn(tx: WriteTx, name: string): Table {
-  const table = tx.tables.find(name)
-  if (table === undefined) throw new Error(`the table ${name} is missing`)
-  return table
 }
 
 function isAnyFull(tx: WriteTx, rights: readonly Rights[]): boolean {

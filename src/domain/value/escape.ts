@@ -11,6 +11,15 @@ export function printableJson(
   return escapeUnits(JSON.stringify(value, replacer), UNPRINTABLE)
 }
 
+/** The value of a text of JSON; undefined for any other text. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 const UNPRINTABLE = /[\u007f-\u009f\u2028\u2029]/g
 
 function escapeUnit(unit: string): string {

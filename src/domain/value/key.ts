@@ -1,4 +1,5 @@
 import { SatchelError, quoted, unprocessable, invalidRequest } from './error'
+import { jsonOf } from './escape'
 import { propertyAt } from './property'
 
 /** The primary key of a table, as its schema declares it. */
@@ -93,16 +94,12 @@ function compoundKeyOf(paths: readonly string[], object: Readonly<Record<string,
 
 /** Undefined for a text that is not a compound key. */
 function parseParts(text: string): (string | number)[] | undefined {
-  try {
-    const parts: unknown = JSON.parse(text)
-    const isKey =
-      Array.isArray(parts) &&
-      parts.every((part) => isNumberPart(part) || isTextPart(part)) &&
-      parts.some(isTextPart)
-    return isKey ? parts : undefined
-  } catch {
-    return undefined
-  }
+  const parts = jsonOf(text)
+  const isKey =
+    Array.isArray(parts) &&
+    parts.every((part) => isNumberPart(part) || isTextPart(part)) &&
+    parts.some(isTextPart)
+  return isKey ? parts : undefined
 }
 
 function isNumberPart(value: unknown): value is number {
