@@ -53,16 +53,12 @@ export function createTurns(counter: Counter, { checkMs = CHECK_MS } = {}): Turn
     timer = undefined
   }
 
-  function check(): void {
-    for (const queue of queues.values()) admit(queue)
-  }
-
   function wait(queue: Queue, signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw aborted()
     const { waiting } = queue
     if (waiting.size >= FIXED_LIMITS.waitingSyncs.most) throw tooMany()
     queues.set(nameOf(queue.key, queue.scope), queue)
-    timer ??= setInterval(check, checkMs)
+    timer ??= setInterval(() => queues.values().forEach(admit), checkMs)
     return new Promise((resolve, reject) => {
       const leave = () => {
         waiting.delete(pass)

@@ -61,7 +61,7 @@ export function writeManifest(manifest: Omit<Manifest, 'format'>): {
 } {
   const body = JSON.stringify({ format: FORMAT, ...manifest })
   const hash = hashOf(body)
-  return { text: textOf(hash, body), hash }
+  return { text: `{"sha256":"${hash}","manifest":${body}}\n`, hash }
 }
 
 /** Throws `DAMAGED`, and `NEWER_DATA` for a later format. */
@@ -81,10 +81,6 @@ export function readManifest(text: string): { readonly manifest: Manifest; reado
   const foreign = known.databases.find(({ name }) => !isDatabaseName(name))
   if (foreign === undefined) return { manifest: known, hash }
   throw new SatchelError('DAMAGED', `${MANIFEST} names a database ${quoted(foreign.name)}`)
-}
-
-function textOf(hash: string, body: string): string {
-  return `{"sha256":"${hash}","manifest":${body}}\n`
 }
 
 function hashOf(text: string): string {

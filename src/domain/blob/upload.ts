@@ -115,20 +115,10 @@ function requireFreeId(tx: ReadTx, actor: Actor, uploader: RealmRef | null, id: 
 }
 
 function requireSame(tx: ReadTx, actor: Actor, known: Blob, blob: Blob): void {
-  const isSame = contentOf(known) === contentOf(blob)
+  const isSame = known.hash === blob.hash && known.size === blob.size
   if (isSame && known.type === blob.type) return
-  if (isSame && (actor.scopes.has('GLOBAL_WRITE') || isShared(tx, actor, known))) {
-    return
-  }
-  throw idTaken()
-}
-
-function isShared(tx: ReadTx, actor: Actor, { id }: Blob): boolean {
-  return findSharedBlob(tx, accessOf(tx, actor), id) !== undefined
-}
-
-function contentOf({ hash, size }: Blob): string {
-  return `${hash} ${size}`
+  const isShared = () => findSharedBlob(tx, accessOf(tx, actor), known.id) !== undefined
+  if (!isSame || (!actor.scopes.has('GLOBAL_WRITE') && !isShared())) throw idTaken()
 }
 
 function idTaken(): SatchelError {

@@ -32,7 +32,8 @@ export function createClient(
   clock: Clock,
   { scopes, name = null, email = null }: NewClient,
 ): ClientCredentials {
-  const clientId = newClientId()
+  // Begins with a letter: as a subject it must not look like a realm, as an argument not like a flag.
+  const clientId = `c${randomToken(16)}`
   const clientSecret = newSecret()
   tx.clients.put({
     id: clientId,
@@ -217,13 +218,6 @@ export function authenticateClient(
 
 export function isClientExpired(client: Client, now: number): boolean {
   return client.expires !== null && client.expires <= now
-}
-
-/**
- * Begins with a letter: as a subject it must not look like a realm, as an argument not like a flag.
- */
-function newClientId(): string {
-  return `c${randomToken(16)}`
 }
 
 function getClient(tx: ReadTx, id: string): Client {

@@ -151,7 +151,7 @@ export function createTokenizer(handlers: TokenHandlers) {
 
   /** Goes on with a token that began, or was left off, at `start`; returns where to go on. */
   function readToken(token: Token, chunk: Uint8Array, start: number, from: number): number {
-    const found = tokenEnd(token, chunk, from, lines)
+    const found = token.isBare ? bareEnd(chunk, from) : nestedEnd(token, chunk, from, lines)
     const end = found < 0 ? chunk.length : found
     token.size += end - start
     handlers.grown?.(token)
@@ -253,11 +253,7 @@ function beginToken(byte: number, isKey: boolean, offset: number, position: Posi
   return { ...position, offset, isKey, isBare, depth, ...rest }
 }
 
-/** Goes on with a token at `from`: where it ends, or -1 when the chunk ends before it. */
-function tokenEnd(token: Token, chunk: Uint8Array, from: number, lines: Lines): number {
-  return token.isBare ? bareEnd(chunk, from) : nestedEnd(token, chunk, from, lines)
-}
-
+/** Goes on with a string or container at `from`: where it ends, or -1 when the chunk ends before it. */
 function nestedEnd(token: Token, chunk: Uint8Array, from: number, lines: Lines): number {
   let { depth, marks } = token
   let at = from

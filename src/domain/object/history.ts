@@ -52,7 +52,9 @@ function tracesOfObject(tx: ReadTx, object: TimedObject): ObjectTrace[] {
   const name = nameOf(tx, realm)
   return [
     traceOf(tx, rest, `Came into being`),
-    ...(entered === born ? [] : [quiet(entered, `Came into the realm ${name}`)]),
+    ...(entered === born
+      ? []
+      : [{ at: null, revision: entered, text: `Came into the realm ${name}`, by: null }]),
     ...newest.map(([path, stamp]) => traceOf(tx, stamp, `${quoted(path)} was written`)),
     { at: updated, revision, text: 'Was written last', by: null },
   ]
@@ -70,10 +72,6 @@ function tracesOfTombstone(
 
 function traceOf(tx: ReadTx, [at, revision, client = 0]: Stamp, text: string): ObjectTrace {
   return { at, revision, text, by: writerOf(tx, client) }
-}
-
-function quiet(revision: number, text: string): ObjectTrace {
-  return { at: null, revision, text, by: null }
 }
 
 function writerOf(tx: ReadTx, client: number): ObjectTrace['by'] {

@@ -102,16 +102,12 @@ async function limitedList(
   return {
     texts: textsOf(shown),
     more: undefined,
-    after: isEnd || last === undefined ? undefined : formatAfter(last.seq),
+    after: isEnd || last === undefined ? undefined : `s${last.seq.toString(36)}`,
   }
 }
 
 function textsOf(rows: readonly StoredRow[]): string[] {
   return rows.map(({ value }) => value)
-}
-
-function formatAfter(seq: number): string {
-  return `s${seq.toString(36)}`
 }
 
 function parseAfter(text: string): PageEnd {

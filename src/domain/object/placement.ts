@@ -108,13 +108,7 @@ function realmOfRow(writing: Writing, draft: Draft, previous: TimedObject | unde
   const id = draft.key ?? tx.newId(table.idPrefix, subject)
   const made = newRealms?.get(id)
   if (made !== undefined) return made
-  if (!isGlobal) requireFreshRealm(writing, id)
-  return tx.realms.ensure(id)
-}
-
-/** Throws `CONFLICT` when a new realm may not have this id. */
-function requireFreshRealm(writing: Writing, id: string): void {
-  if (mayMakeRealm(writing, id)) return
+  if (isGlobal || mayMakeRealm(writing, id)) return tx.realms.ensure(id)
   throw conflict(
     `The realm id ${quoted(id)} was used before: take a new one (the server makes one when "realmId" is absent)`,
     'realmId',

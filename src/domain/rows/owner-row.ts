@@ -35,15 +35,16 @@ export function ensureOwnerRow(given: Writing, realm: Realm, owner: string): str
           accepted,
           owner,
         }
-      : { ...withoutRejection(parseStored(invitation.value)), userId: owner, accepted }
+      : { ...acceptable(invitation), userId: owner, accepted }
   const writing: Writing = { ...given, table, isGlobal: true, view: 'all' }
   putDrafts(writing, [draftOf(table, row, undefined)])
   return invitation?.key
 }
 
 /** A rejection of the same or a later time would count. */
-function withoutRejection(row: WireObject): WireObject {
-  return Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'rejected'))
+function acceptable({ value }: StoredObject): WireObject {
+  const { rejected: _rejected, ...row } = parseStored(value)
+  return row
 }
 
 /**

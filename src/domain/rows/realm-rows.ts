@@ -93,11 +93,8 @@ function isRefusal(error: unknown): boolean {
 function requireTieRight(writing: Writing, id: string): void {
   if (!id.startsWith(TIED)) return
   const tie = tieOf(writing, id)
-  if (tie === 'others' || (tie === 'none' && id.startsWith(`${TIED}#`))) throw refuseTie()
-}
-
-function refuseTie(): SatchelError {
-  return refuse(
+  if (tie !== 'others' && (tie !== 'none' || !id.startsWith(`${TIED}#`))) return
+  throw refuse(
     'realmId',
     'a realm tied to an object needs to own the object or manage on its table',
   )

@@ -134,12 +134,9 @@ export function lookupFor(table: Table, { index, range }: Criteria): IndexLookup
   if (from === undefined || to === undefined || from[0] !== to[0]) return undefined
   if (compareKeys(lower, upper) === 0) return { index: declared.number, keys: [from] }
   if (declared.compound) return undefined
-  return { index: declared.number, keys: [], range: { lower: from, upper: after(to) } }
-}
-
-/** A key behind all that begin with this one. */
-function after(key: Uint8Array): Uint8Array {
-  return Uint8Array.from([...key, 0xff])
+  // A key behind all that begin with the bound.
+  const end = Uint8Array.from([...to, 0xff])
+  return { index: declared.number, keys: [], range: { lower: from, upper: end } }
 }
 
 async function findByRealm(
@@ -178,7 +175,10 @@ export function changedKeys(
   if (upTo === since) return []
   const realms = visibleRealms(tx, actor)
   const changes = everyChange(tx.objects, realms, since, upTo, new Set([table.name]))
-  return [...changes.filter(({ object }) => object !== null).map(({ key }) => key)]
+  return changes
+    .filter(({ object }) => object !== null)
+    .map(({ key }) => key)
+    .toArray()
 }
 
 /** How the indexes of a table treat lists. */

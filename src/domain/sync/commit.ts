@@ -2,7 +2,7 @@ import { requireReadableRefs } from '../object/authorize'
 import type { WriteTx } from '../store/store'
 import { formatStamps, stampReplacement } from '../object/stamps'
 import { judgeRemoval, putOf, putRow, removalOf, removeRow, store } from '../object/write'
-import { noteRow, type Placement, type Writing, rulesOf } from '../object/writing'
+import { aboutRow, noteRow, type Placement, type Writing, rulesOf } from '../object/writing'
 import { builtInTable } from '../object/tables'
 import { ensureOwnerRow } from '../rows/owner-row'
 import type { ObjectPut, ObjectRemoval, TimedObject } from '../store/objects'
@@ -49,7 +49,9 @@ export function* commitRows(run: Execution, ends?: () => Work): Work {
   yield* writeOrdinary(run, rows)
   yield* inTurns([...others, ...realms].filter(isRemoval), (row) => removeRuled(run, row))
   if (ends !== undefined) yield* ends()
-  yield* inTurns(checks.toReversed(), ({ row, check }) => aboutRow(row, () => check(run.tx)))
+  yield* inTurns(checks.toReversed(), ({ row, check }) =>
+    aboutRow(row.table, row.key, () => check(run.tx)),
+  )
 }
 
 function* writeOrdinary(run: Execution, rows: readonly Row[]): Work {
@@ -82,13 +84,9 @@ export function* addOwnerRows(run: Execution, owned: readonly OwnedRealm[]): Wor
     if (run.tx.realms.findByRef(realm.ref) === undefined) return
     const writing = writingOf(run, builtInTable(run.tx, 'realms'))
     const accepted = ensureOwnerRow(writing, realm, owner)
-    const row = accepted === undefined ? undefined : rowOfMember(run, accepted)
+    const row = run.overlay.get({ name: 'members' }, accepted ?? '')
     if (row !== undefined) markDiverged(run, row)
   })
-}
-
-function rowOfMember({ overlay }: Execution, key: string): Row | undefined {
-  return [...overlay.rows()].find(({ table, key: its }) => table.name === 'members' && its === key)
 }
 
 interface Check {
@@ -104,7 +102,7 @@ function* guards(run: Execution, rows: readonly Row[]): Work<Check[]> {
     const writing = writingOf(run, row.table)
     const rules = rulesOf(writing.rulesByTable, row.table)
     if (rules === undefined || realm === undefined) return
-    const check = aboutRow(row, () => rules.guard(writing, realm, row.before))
+    const check = aboutRow(row.table, row.key, () => rules.guard(writing, realm, row.before))
     if (check !== undefined) checks.push({ row, check })
   })
   return checks
@@ -115,19 +113,9 @@ function namedRealm({ tx }: Execution, { state }: Row): RealmRef | undefined {
   return typeof id === 'string' ? tx.realms.find(id)?.ref : undefined
 }
 
-/** Runs `work`, and notes that its refusal is about this row. */
-export function aboutRow<T>(row: Row, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    if (isRejection(error)) noteRow(error, row)
-    throw error
-  }
-}
-
 /** Puts a row of a built-in table. Undefined when the stored row stands as it is. */
 function putRuled(run: Execution, row: Row): Placement | undefined {
-  return aboutRow(row, () => judgeAndPut(run, row))
+  return aboutRow(row.table, row.key, () => judgeAndPut(run, row))
 }
 
 function judgeAndPut(run: Execution, row: Row): Placement | undefined {
@@ -149,7 +137,7 @@ function removeRuled(run: Execution, row: Row, isJudged = false): void {
   const { table, before } = row
   if (before === undefined) return
   const writing = writingOf(run, table)
-  aboutRow(row, () => {
+  aboutRow(row.table, row.key, () => {
     if (!isJudged) judgeRemoval(writing, before)
     removeRow(writing, before)
   })
@@ -230,7 +218,7 @@ export function* judgePlain(run: Execution, table: Table, rows: readonly Row[]):
     if (from > 0) yield
     const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
     for (const row of rows.slice(from, from + TURN_ROWS))
-      aboutRow(row, () => judgeRow(run, row, writing))
+      aboutRow(row.table, row.key, () => judgeRow(run, row, writing))
   }
 }
 

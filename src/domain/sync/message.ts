@@ -120,8 +120,8 @@ function addRow(
   object: TimedObject,
   base: number,
 ): void {
-  const spec = object.entered > base ? undefined : specSince(object, base)
-  add(operations, table, object, spec)
+  const names = object.entered > base ? undefined : writtenSince(object, base)
+  add(operations, table, object, names && specOf(parseStored(object.value), names))
 }
 
 /**
@@ -152,12 +152,6 @@ function add(
 ): void {
   if (spec === undefined) operations.upsert(table, key, value)
   else if (spec !== '{}') operations.update(table, key, spec)
-}
-
-/** The changeSpec of everything that was written after `base`; undefined when it cannot be said. */
-function specSince(object: TimedObject, base: number): string | undefined {
-  const names = writtenSince(object, base)
-  return names && specOf(parseStored(object.value), names)
 }
 
 /**

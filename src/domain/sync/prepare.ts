@@ -2,12 +2,13 @@ import { accessOf } from '../access/access'
 import { requireWriter } from '../access/actor'
 import { requireReadableRefs } from '../object/authorize'
 import { removalOf, store } from '../object/write'
+import { aboutRow } from '../object/writing'
 import { everyChange, type ObjectPut, type ObjectRemoval } from '../store/objects'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { SatchelError, busy } from '../value/error'
 import { atOnce, type Work } from '../value/work'
-import { aboutRow, judgeRows, noteWritten, type ReadyRow } from './commit'
+import { judgeRows, noteWritten, type ReadyRow } from './commit'
 import { loadNamed } from './execute'
 import { type Execution, type Push, writingOf } from './transaction'
 import { isRejection } from './judge'
@@ -218,7 +219,8 @@ function writeSome(run: Execution, table: Table, rows: readonly ReadyRow[], pend
       if (row.before !== undefined) removals.push(removalOf(writing, row.before))
     } else {
       // Blobs are no part of the rows that nobody has changed.
-      if (put.blobs.length > 0) aboutRow(row, () => requireReadableRefs(writing, placement))
+      if (put.blobs.length > 0)
+        aboutRow(row.table, row.key, () => requireReadableRefs(writing, placement))
       puts.push({ ...put, stamps: put.stamps?.replaceAll(pending, revision) ?? null })
     }
   }

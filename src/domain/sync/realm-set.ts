@@ -19,14 +19,9 @@ export function realmSetHash(realms: readonly string[], inviteRealms: readonly s
   const entries = [
     ...realms.map((realmId) => ({ realmId, accepted: true })),
     ...inviteRealms.map((realmId) => ({ realmId, accepted: false })),
-  ].toSorted((one, other) => order(one.realmId, other.realmId))
+    // By UTF-16 code units, as clients sort.
+  ].toSorted((one, other) => (one.realmId < other.realmId ? -1 : 1))
   const hash = createHash('sha1').update(JSON.stringify(entries)).digest('base64')
   hashed.set(realms, { inviteRealms, hash })
   return hash
-}
-
-/** By UTF-16 code units, as clients sort. */
-function order(one: string, other: string): number {
-  if (one === other) return 0
-  return one < other ? -1 : 1
 }

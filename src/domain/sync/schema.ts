@@ -237,12 +237,9 @@ function echoSchema(
   const schema: WireObject = {}
   for (const [name, { wire }] of declared) {
     const table = tables.get(name)
-    const key = table?.generated === true ? generatedKey(table) : {}
+    const key =
+      table?.generated === true ? { generatedGlobalId: true, idPrefix: table.idPrefix } : {}
     setOwn(schema, name, { ...wire, ...key, initiallySynced: table !== undefined })
   }
   return schema
-}
-
-function generatedKey({ idPrefix }: Table): WireObject {
-  return { generatedGlobalId: true, idPrefix }
 }

@@ -7,9 +7,9 @@
 // | sync, schema, client, revision             | learn its tables, note its client, find the bases of operations |
 // | clock, push, reach, unit                   | order its transactions, and choose the way of each              |
 // | prepare, steps, row-steps, anonymous-rows  | the ways of large transactions                                  |
-// | execute, new-realms, operations, merge     | apply the operations to their rows in memory (overlay)          |
+// | execute, operations, merge                 | apply the operations to their rows in memory (overlay)          |
 // | candidates, kept, replay                   | operations with criteria: the rows they reach, now and later    |
-// | commit, judge, refused, renewal            | judge these rows and write them                                 |
+// | commit, judge, refused                     | judge these rows and write them                                 |
 // | named-keys                                 | what the answer must know of each key that was named            |
 // | answer-plan, pull, answer-rows, visible    | decide what the answer holds, and read it in parts              |
 // | message, text, inline                      | write it                                                        |

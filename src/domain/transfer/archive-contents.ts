@@ -92,7 +92,8 @@ export function createContentLoader({ database, contents }: TransferContext): Co
     fileOf(tx, { blob }) {
       isRecorded = true
       const file = loaded.get(blob.hash)?.file ?? knownFile(tx, blob.hash)
-      if (file === undefined) throw contentsGone()
+      // The database had the content when the import asked.
+      if (file === undefined) throw busy('Blobs are being collected: repeat the import')
       return file
     },
 
@@ -108,11 +109,6 @@ function knownFile(tx: ReadTx, hash: string): string | undefined {
 
 /** Ends the keeping of contents that `record` did not need: another process has recorded theirs. */
 const NOT_RECORDED = new Error('the contents were not recorded')
-
-/** The database had a content when the import asked, and has not when it is needed. */
-function contentsGone(): SatchelError {
-  return busy('Blobs are being collected: repeat the import')
-}
 
 /** The zip was verified before. */
 function spoiled(): SatchelError {

@@ -45,7 +45,7 @@ export async function inspect(
   progress: (done: number) => void,
 ): Promise<Contents> {
   const contents = { objects: 0, deleted: 0, demoUsers: 0, blobs: 0 }
-  const realms = createRealmCensus()
+  const realms: RealmCensus = { created: new Set(), removed: new Set(), needed: new Map() }
   for (let offset = 0; offset < spool.size;) {
     const { entries, next } = await readSome(spool, offset)
     await inspectBlobs(database, entries)
@@ -144,10 +144,6 @@ interface RealmCensus {
   readonly removed: Set<string>
   /** Realms that objects lie in, each with the place of the first one. */
   readonly needed: Map<string, string>
-}
-
-function createRealmCensus(): RealmCensus {
-  return { created: new Set(), removed: new Set(), needed: new Map() }
 }
 
 async function requireRealms(database: Database, realms: RealmCensus): Promise<void> {

@@ -4,7 +4,6 @@ import { scanInSlices } from '../json/slices'
 import { stringifyInSlices } from '../json/stringify'
 import type { Scratch, ScratchWriter } from '../store/scratch'
 import type { Entry } from './entry'
-import type { Job } from '../store/records'
 import type { Database } from '../store/store'
 
 /** The entries of an import on their way from the file to the tables, one JSON text per line. */
@@ -132,10 +131,7 @@ export async function sweepScratch(
   before: number,
 ): Promise<void> {
   const jobs = await database.read((tx) => tx.jobs.list())
-  const used = new Set(jobs.flatMap((job) => (job.failure === null ? namesIn(job) : [])))
+  const going = jobs.filter(({ failure }) => failure === null)
+  const used = new Set(going.flatMap(({ state }) => [state['spool'], state['archive']]))
   await scratch.sweep(before, (name) => used.has(name))
-}
-
-function namesIn({ state }: Job): unknown[] {
-  return [state['spool'], state['archive']]
 }

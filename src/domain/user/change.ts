@@ -59,7 +59,12 @@ function readChange(value: unknown, prefix: string): UserChange {
   return {
     prefix,
     id: readId(value['userId'], prefix),
-    type: read(given, 'type', typeOf, `must be one of ${USER_TYPES.join(', ')}`),
+    type: read(
+      given,
+      'type',
+      (type) => USER_TYPES.find((known) => known === type),
+      `must be one of ${USER_TYPES.join(', ')}`,
+    ),
     validUntil: read(given, 'validUntil', timeOrNull, `must be ${AN_ISO_TIME} or null`),
     evalDaysLeft: read(given, 'evalDaysLeft', countOrNull, 'must be a whole number or null'),
     deactivated: read(
@@ -99,10 +104,6 @@ function read<T>(
   const parsed = parse(given)
   if (parsed === undefined) throw refuseUser(prefix, name, expected)
   return parsed
-}
-
-function typeOf(given: unknown): UserType | undefined {
-  return USER_TYPES.find((type) => type === given)
 }
 
 function timeOrNull(given: unknown): number | null | undefined {

@@ -117,15 +117,13 @@ function writeTyped(value: object, isElement: boolean): boolean {
     const time = timeOfDate(value)
     return time !== undefined && writeNumber(DATE, time)
   }
-  if (type === 'number') return isInfinity(v) && writeNumber(NUMBER, Number(v))
+  if (type === 'number') {
+    return (v === 'Infinity' || v === '-Infinity') && writeNumber(NUMBER, Number(v))
+  }
   if (typeof type !== 'string' || typeof v !== 'string' || !BINARY_TYPES.has(type)) return false
   // b64lex sorts like the bytes it stands for (protocol.md §1.3).
   if (!B64LEX.test(v.length > MAX_KEY_BYTES ? v.slice(0, MAX_KEY_BYTES) : v)) return false
   return writeText(BINARY, v, isElement)
-}
-
-function isInfinity(v: unknown): boolean {
-  return v === 'Infinity' || v === '-Infinity'
 }
 
 /** Always true, for the convenience of callers. */
