@@ -12,14 +12,7 @@ export interface Quota {
 }
 
 /** Counts per key in a scope, such as a database; the window of a limit begins with the first count. */
-export interface Counter {
-  /** Counts one, unless the limit is reached. */
-  spend(key: string, scope?: string): Quota
-  /** The quota without counting; `isOver` when nothing remains. */
-  look(key: string, scope?: string): Quota
-  /** Takes one back. */
-  refund(key: string, scope?: string): void
-}
+export type Counter = ReturnType<typeof createCounter>
 
 interface Count {
   used: number
@@ -35,7 +28,7 @@ const MAX_NEW_KEYS = 50_000
  * too many keys came. `clock` must not go back.
  * Own code, since the libraries for this read the real clock.
  */
-export function createCounter(clock: Clock, { count: limit, window }: RateLimit): Counter {
+export function createCounter(clock: Clock, { count: limit, window }: RateLimit) {
   let young = new Counts()
   let old = new Counts()
   let next = -Infinity
@@ -55,7 +48,8 @@ export function createCounter(clock: Clock, { count: limit, window }: RateLimit)
   }
 
   return {
-    spend(key, scope = '') {
+    /** Counts one, unless the limit is reached. */
+    spend(key: string, scope = ''): Quota {
       const now = clock.now()
       const count = find(key, scope, now) ?? begin(key, scope, now)
       const isOver = count.used >= limit
@@ -63,13 +57,15 @@ export function createCounter(clock: Clock, { count: limit, window }: RateLimit)
       return { limit, remaining: limit - count.used, reset: count.ends - now, isOver }
     },
 
-    look(key, scope = '') {
+    /** The quota without counting; `isOver` when nothing remains. */
+    look(key: string, scope = ''): Quota {
       const now = clock.now()
       const { used, ends } = find(key, scope, now) ?? { used: 0, ends: now + window }
       return { limit, remaining: limit - used, reset: ends - now, isOver: used >= limit }
     },
 
-    refund(key, scope = '') {
+    /** Takes one back. */
+    refund(key: string, scope = '') {
       const count = find(key, scope, clock.now())
       if (count !== undefined && count.used > 0) count.used -= 1
     },

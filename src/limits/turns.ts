@@ -3,16 +3,7 @@ import { FIXED_LIMITS, mostOf } from '../domain/value/fixed-limits'
 import type { Counter } from './counter'
 
 /** Lets requests wait where others would be refused: clients do not repeat these. */
-export interface Turns {
-  /**
-   * Counts one, at once or when it is its turn: requests of a key pass in their order, at the rate of
-   * the counter, whatever those of other keys do. Throws `BUSY` when too many of the key wait, and
-   * when the caller is gone.
-   */
-  enter(turn: Turn): Promise<void> | undefined
-  /** Takes one back, and lets the next one in. */
-  refund(key: string, scope: string): void
-}
+export type Turns = ReturnType<typeof createTurns>
 
 export interface Turn {
   readonly key: string
@@ -33,7 +24,7 @@ interface Queue {
 }
 
 /** `checkMs`: how often requests may be let in. */
-export function createTurns(counter: Counter, { checkMs = CHECK_MS } = {}): Turns {
+export function createTurns(counter: Counter, { checkMs = CHECK_MS } = {}) {
   const queues = new Map<string, Queue>()
   let timer: Timer | undefined
 
@@ -75,13 +66,19 @@ export function createTurns(counter: Counter, { checkMs = CHECK_MS } = {}): Turn
   }
 
   return {
-    enter({ key, scope, signal }) {
+    /**
+     * Counts one, at once or when it is its turn: requests of a key pass in their order, at the rate of
+     * the counter, whatever those of other keys do. Throws `BUSY` when too many of the key wait, and
+     * when the caller is gone.
+     */
+    enter({ key, scope, signal }: Turn): Promise<void> | undefined {
       const queue = queues.get(nameOf(key, scope))
       if (queue === undefined && !counter.spend(key, scope).isOver) return undefined
       return wait(queue ?? { key, scope, waiting: new Set() }, signal())
     },
 
-    refund(key, scope) {
+    /** Takes one back, and lets the next one in. */
+    refund(key: string, scope: string) {
       counter.refund(key, scope)
       const queue = queues.get(nameOf(key, scope))
       if (queue !== undefined) admit(queue)

@@ -6,24 +6,6 @@ import type { Outbox } from './outbox'
 import type { PageSessions } from './page-sessions'
 import type { Session } from './session'
 
-/** Serves sessions that have something to look at, a few in a turn of the event loop. */
-export interface FanOut {
-  /** Something may have changed for the session: it is served after `start`. */
-  wake(session: Session): void
-  /** The client of the session waits, or has another revision: it is served after `start`, postponed or not. */
-  serve(session: Session): void
-  /** The session is served when fewer clients pull, because its client has to. */
-  postpone(session: Session): void
-  remove(session: Session): void
-  start(): void
-  /** Called once a second. */
-  tick(): void
-  /** Fewer clients are being answered: one more may pull. */
-  resume(): void
-  /** A client was told to pull because it lacks more than a message may have. */
-  pulls(): void
-}
-
 export interface FanOutParts {
   readonly feed: Feed
   readonly outbox: Outbox
@@ -43,7 +25,8 @@ const TURN_MS = 8
 const TURN_PULLS = 16
 const PULLS_PAUSE_MS = 20
 
-export function createFanOut(parts: FanOutParts): FanOut {
+/** Serves sessions that have something to look at, a few in a turn of the event loop. */
+export function createFanOut(parts: FanOutParts) {
   const { feed, outbox, pages, open, report } = parts
   const due = new Set<Session>()
   const atNextTick = new Set<Session>()
@@ -111,26 +94,32 @@ export function createFanOut(parts: FanOutParts): FanOut {
   }
 
   return {
-    wake: (session) => void due.add(session),
-    serve(session) {
+    /** Something may have changed for the session: it is served after `start`. */
+    wake: (session: Session) => void due.add(session),
+    /** The client of the session waits, or has another revision: it is served after `start`, postponed or not. */
+    serve(session: Session) {
       postponed.delete(session)
       due.add(session)
     },
-    postpone: (session) => void postponed.add(session),
-    remove(session) {
+    /** The session is served when fewer clients pull, because its client has to. */
+    postpone: (session: Session) => void postponed.add(session),
+    remove(session: Session) {
       for (const set of [due, atNextTick, postponed]) set.delete(session)
     },
     start,
+    /** Called once a second. */
     tick() {
       for (const session of [...atNextTick, ...postponed]) due.add(session)
       atNextTick.clear()
       pages.resume()
       start()
     },
+    /** Fewer clients are being answered: one more may pull. */
     resume() {
       const [next] = postponed
       if (next !== undefined) due.add(next)
     },
+    /** A client was told to pull because it lacks more than a message may have. */
     pulls: () => void (pulls += 1),
   }
 }

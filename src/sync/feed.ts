@@ -14,22 +14,7 @@ import type { Caller, SocketClient } from './socket'
 import { createTouches, type Range } from './touches'
 
 /** The changes of a database for its sockets: recent ones are encoded once for all of them. */
-export interface Feed {
-  hear(commit: Commit): void
-  /** Forgets everything: commits may have been missed. */
-  restart(): void
-  /** Commits are heard from this revision on, unless they were before. */
-  start(revision: number): void
-  /**
-   * The changes after `base` up to `upTo`, the revision of `tx`, as the `changes` of a message; undefined
-   * when the client has to pull them: a message may not have them, or they are damaged (protocol.md §5.4).
-   */
-  changesFor(tx: ReadTx, reader: Reader, base: number, upTo: number): string | undefined
-  /** All sessions are up to date: frees the last text. */
-  rest(): void
-  /** Frees encoded changes that no session has asked for since the last call. */
-  age(): void
-}
+export type Feed = ReturnType<typeof createFeed>
 
 /** The client that changes are for. */
 export interface Reader {
@@ -52,7 +37,7 @@ const COLLECT_AFTER_CHARACTERS = 12 * 1024 * 1024
 
 const NOTHING = { parts: [], text: '' }
 
-export function createFeed(): Feed {
+export function createFeed() {
   const collect = createCollector(COLLECT_AFTER_CHARACTERS)
   const fragments = createFragments(MAX_KEPT_CHARACTERS)
   let touches = createTouches(0)
@@ -85,7 +70,7 @@ export function createFeed(): Feed {
   }
 
   return {
-    hear(commit) {
+    hear(commit: Commit) {
       touches.note(commit)
       // Tables may have been hidden.
       const isPolicy = commit.units.some(
@@ -93,15 +78,21 @@ export function createFeed(): Feed {
       )
       if (isPolicy) fragments.clear()
     },
+    /** Forgets everything: commits may have been missed. */
     restart() {
       isKnown = false
       fragments.clear()
     },
-    start(revision) {
+    /** Commits are heard from this revision on, unless they were before. */
+    start(revision: number) {
       if (!isKnown) touches = createTouches(revision)
       isKnown = true
     },
-    changesFor(tx, reader, base, upTo) {
+    /**
+     * The changes after `base` up to `upTo`, the revision of `tx`, as the `changes` of a message; undefined
+     * when the client has to pull them: a message may not have them, or they are damaged (protocol.md §5.4).
+     */
+    changesFor(tx: ReadTx, reader: Reader, base: number, upTo: number): string | undefined {
       const parts = partsFor(tx, reader, base, upTo)
       if (parts === undefined || sizeOf(parts) > MESSAGE.bytes) return undefined
       const { tables } = reader.declared
@@ -114,7 +105,9 @@ export function createFeed(): Feed {
       }
       return isBeyond(reader, last.text) ? undefined : last.text
     },
+    /** All sessions are up to date: frees the last text. */
     rest: () => void (last = NOTHING),
+    /** Frees encoded changes that no session has asked for since the last call. */
     age: () => fragments.age(),
   }
 }

@@ -11,23 +11,14 @@ export interface Fragment {
   readonly isPartial: boolean
 }
 
-/** Fragments that are made once for all sessions. */
-export interface Fragments {
-  /** The fragment of this name, made unless it is kept; undefined is kept too. */
-  find(name: string, make: () => Fragment | undefined): Fragment | undefined
-  /** Forgets those that nobody has asked for since the last call. */
-  age(): void
-  clear(): void
-}
-
 /** What an entry takes beside its text, in characters. */
 const ENTRY = 100
 
 /**
- * Keeps the newest fragments, up to `most` characters. Sessions ask for the same ones within seconds: later,
+ * Keeps the newest fragments, which are made once for all sessions, up to `most` characters. Sessions ask for the same ones within seconds: later,
  * they would only take the memory, of each database.
  */
-export function createFragments(most: number): Fragments {
+export function createFragments(most: number) {
   let young = new Map<string, Fragment | undefined>()
   let old = new Map<string, Fragment | undefined>()
   /** Of the young ones, in characters. */
@@ -48,13 +39,15 @@ export function createFragments(most: number): Fragments {
   }
 
   return {
-    find(name, make) {
+    /** The fragment of this name, made unless it is kept; undefined is kept too. */
+    find(name: string, make: () => Fragment | undefined): Fragment | undefined {
       if (young.has(name)) return young.get(name)
       if (!old.has(name)) return keep(name, make())
       const known = old.get(name)
       old.delete(name)
       return keep(name, known)
     },
+    /** Forgets those that nobody has asked for since the last call. */
     age,
     clear() {
       age()

@@ -2,21 +2,14 @@ import process from 'node:process'
 import { FIXED_LIMITS } from '../domain/value/fixed-limits'
 import type { Socket, SocketOwner } from './socket'
 
+const MAX_BYTES = FIXED_LIMITS.frameMemory.most * 1024 * 1024
+
 /**
  * Bounds the memory of frames that have begun and not ended, of all sockets together. Bun keeps them and tells
  * nobody whose they are, so sockets are closed until the memory falls: clients come back at once.
+ * `memory` is another measure for tests.
  */
-export interface FrameMemory {
-  /** The owner of a socket that may be closed for it. */
-  watched(owner: SocketOwner, isAnonymous: boolean): SocketOwner
-  /** Called once a second: closes the sockets without a token while there is too much, then the others. */
-  check(): void
-}
-
-const MAX_BYTES = FIXED_LIMITS.frameMemory.most * 1024 * 1024
-
-/** `memory` is another measure for tests. */
-export function createFrameMemory(memory: () => number = outsideOfHeap): FrameMemory {
+export function createFrameMemory(memory: () => number = outsideOfHeap) {
   const anonymous = new Set<Socket>()
   const known = new Set<Socket>()
   let most = MAX_BYTES
@@ -24,7 +17,8 @@ export function createFrameMemory(memory: () => number = outsideOfHeap): FrameMe
   let closed = 0
 
   return {
-    watched(owner, isAnonymous) {
+    /** The owner of a socket that may be closed for it. */
+    watched(owner: SocketOwner, isAnonymous: boolean): SocketOwner {
       const open = isAnonymous ? anonymous : known
       let own: Socket | undefined
       return {
@@ -41,6 +35,7 @@ export function createFrameMemory(memory: () => number = outsideOfHeap): FrameMe
         },
       }
     },
+    /** Called once a second: closes the sockets without a token while there is too much, then the others. */
     check() {
       if (anonymous.size + known.size === 0) return
       const bytes = memory()

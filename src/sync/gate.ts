@@ -8,10 +8,7 @@ import { createCounter } from '../limits/counter'
  * Lets clients open live connections, except those whose frames have just cost others too much. Published
  * clients wait for their user after a refused upgrade, but come back at once after a closed socket.
  */
-export interface Gate {
-  /** Throws `TOO_MANY_REQUESTS`. */
-  enter(visitor: Visitor): Ticket
-}
+export type Gate = ReturnType<typeof createGate>
 
 /** The client that asks for a live connection. */
 export interface Visitor {
@@ -43,14 +40,15 @@ const MESSAGES_PER_SECOND = 10
 const FRAME_UNIT = 64 * 1024
 
 /** `clock` must not go back. */
-export function createGate(clock: Clock): Gate {
+export function createGate(clock: Clock) {
   const byNetwork = createCounter(clock, { count: networkFrames.most, window: MINUTE })
   const byUser = createCounter(clock, { count: userFrames.most, window: MINUTE })
   const large = createCounter(clock, { count: 1, window: MINUTE })
   const openByNetwork = new Map<string, number>()
 
   return {
-    enter({ user, identity, network }) {
+    /** Throws `TOO_MANY_REQUESTS`. */
+    enter({ user, identity, network }: Visitor): Ticket {
       const [drops, key] = user === null ? [byNetwork, network] : [byUser, user]
       const client = user === null ? network : `${user}\n${identity}`
       for (const { isOver, reset } of [drops.look(key), large.look(client)]) {

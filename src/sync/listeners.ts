@@ -6,21 +6,7 @@ import type { Session } from './session'
 import { BLIND, type Sight } from './sight'
 
 /** The sessions of a database that are open, found by the events that concern them. */
-export interface Listeners extends Iterable<Session> {
-  readonly size: number
-  add(session: Session): void
-  remove(session: Session): void
-  /** The session sees the realms of its sight, and no longer those of `before`. */
-  moved(session: Session, before: Sight): void
-  /** The sessions of a local database (`clientOf`). */
-  ofClient(client: string): Iterable<Session>
-  /** Calls `visit` with the sessions that see the realm. */
-  seeing(realm: RealmRef, visit: (session: Session) => void): void
-  /** Calls `visit` with the sessions whose rights or whose tokens the unit may have changed. */
-  doubtedBy(unit: CommitUnit, visit: (session: Session) => void): void
-}
-
-export function createListeners(): Listeners {
+export function createListeners() {
   const sessions = new Set<Session>()
   /** Sockets of a user share one `Sight`, which listens to each of its realms in their place. */
   const byRealm = createAudience<RealmRef, Sight>()
@@ -34,19 +20,20 @@ export function createListeners(): Listeners {
       return sessions.size
     },
     [Symbol.iterator]: () => sessions.values(),
-    add(session) {
+    add(session: Session) {
       sessions.add(session)
       byClient.add(clientOf(session), session)
       for (const subject of subjectsOf(session)) bySubject.add(subject, session)
       for (const record of recordsOf(session)) byRecord.add(record, session)
     },
-    remove(session) {
+    remove(session: Session) {
       sessions.delete(session)
       byClient.remove(clientOf(session), session)
       for (const subject of subjectsOf(session)) bySubject.remove(subject, session)
       for (const record of recordsOf(session)) byRecord.remove(record, session)
     },
-    moved(session, before) {
+    /** The session sees the realms of its sight, and no longer those of `before`. */
+    moved(session: Session, before: Sight) {
       const { sight } = session
       if (sight !== BLIND && bySight.add(sight, session)) {
         for (const realm of sight.realms) byRealm.add(realm, sight)
@@ -57,13 +44,16 @@ export function createListeners(): Listeners {
         for (const realm of before.invited) byRealm.remove(realm, before)
       }
     },
-    ofClient: (client) => byClient.of(client),
-    seeing(realm, visit) {
+    /** The sessions of a local database (`clientOf`). */
+    ofClient: (client: string): Iterable<Session> => byClient.of(client),
+    /** Calls `visit` with the sessions that see the realm. */
+    seeing(realm: RealmRef, visit: (session: Session) => void) {
       for (const sight of byRealm.of(realm)) {
         for (const session of bySight.of(sight)) visit(session)
       }
     },
-    doubtedBy({ subjects, records }, visit) {
+    /** Calls `visit` with the sessions whose rights or whose tokens the unit may have changed. */
+    doubtedBy({ subjects, records }: CommitUnit, visit: (session: Session) => void) {
       for (const subject of subjects) {
         for (const session of bySubject.of(subject)) visit(session)
       }

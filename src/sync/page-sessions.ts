@@ -2,46 +2,37 @@ import type { CommitUnit, ReadTx } from '../domain/store/store'
 import type { Session } from './session'
 
 /** The sessions of web pages, which end when their origin may not use the database any more (promises.md 15). */
-export interface PageSessions {
-  add(session: Session): void
-  remove(session: Session): void
-  hear(unit: CommitUnit): void
-  /** True when the list of origins may have changed. */
-  readonly areDue: boolean
-  /** Mutes the pages of origins that were removed: costs a look-up for each origin, however many pages it has. */
-  dismiss(tx: ReadTx): void
-  /** The database cannot be read: until `resume`, none are due. */
-  postpone(): void
-  resume(): void
-}
+export type PageSessions = ReturnType<typeof createPageSessions>
 
-export function createPageSessions(report: (error: unknown) => void): PageSessions {
+export function createPageSessions(report: (error: unknown) => void) {
   const byOrigin = new Map<string, Set<Session>>()
   let areDue = false
   let areLater = false
 
   return {
-    add(session) {
+    add(session: Session) {
       const { page } = session.client
       if (page === undefined) return
       const pages = byOrigin.get(page.origin) ?? new Set()
       byOrigin.set(page.origin, pages.add(session))
     },
-    remove(session) {
+    remove(session: Session) {
       const origin = session.client.page?.origin ?? ''
       const pages = byOrigin.get(origin)
       pages?.delete(session)
       if (pages?.size === 0) byOrigin.delete(origin)
     },
-    hear({ records }) {
+    hear({ records }: CommitUnit) {
       // The public address of the database, a setting, is an origin too.
       const isListed = records.some((name) => /^(?:origins |settings |everything$)/.test(name))
       if (isListed && byOrigin.size > 0) areDue = true
     },
+    /** True when the list of origins may have changed. */
     get areDue() {
       return areDue
     },
-    dismiss(tx) {
+    /** Mutes the pages of origins that were removed: costs a look-up for each origin, however many pages it has. */
+    dismiss(tx: ReadTx) {
       areDue = false
       for (const pages of byOrigin.values()) {
         const [first] = pages
@@ -57,6 +48,7 @@ export function createPageSessions(report: (error: unknown) => void): PageSessio
         }
       }
     },
+    /** The database cannot be read: until `resume`, none are due. */
     postpone() {
       areLater ||= areDue
       areDue = false

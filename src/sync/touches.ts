@@ -1,18 +1,6 @@
 import type { RealmRef } from '../domain/store/realms'
 import type { Commit } from '../domain/store/store'
 
-/** When realms changed lately, from the announcements of commits. */
-export interface Touches {
-  note(commit: Commit): void
-  /** True when everything that changed after this revision is known. */
-  reaches(revision: number): boolean
-  /**
-   * The changes of a realm after a revision that is reached, as a range of revisions that is the same
-   * for all revisions between two changes; undefined when there are none.
-   */
-  after(realm: RealmRef, revision: number): Range | undefined
-}
-
 export interface Range {
   readonly after: number
   readonly upTo: number
@@ -21,13 +9,13 @@ export interface Range {
 /** How many changes are kept. */
 const MAX_CHANGES = 100_000
 
-/** `since`: the revision from which on commits are noted. */
-export function createTouches(since: number): Touches {
+/** When realms changed lately, from the announcements of commits: they are noted from the revision `since` on. */
+export function createTouches(since: number) {
   let known = since
   let count = 0
   const byRealm = new Map<RealmRef, number[]>()
   return {
-    note({ revision, units }) {
+    note({ revision, units }: Commit) {
       for (const unit of units) {
         for (const realm of unit.realms) {
           const touches = byRealm.get(realm)
@@ -42,8 +30,13 @@ export function createTouches(since: number): Touches {
       count = 0
       known = revision
     },
-    reaches: (revision) => revision >= known,
-    after(realm, revision) {
+    /** True when everything that changed after this revision is known. */
+    reaches: (revision: number): boolean => revision >= known,
+    /**
+     * The changes of a realm after a revision that is reached, as a range of revisions that is the same
+     * for all revisions between two changes; undefined when there are none.
+     */
+    after(realm: RealmRef, revision: number): Range | undefined {
       const touches = byRealm.get(realm)
       const upTo = touches?.at(-1)
       if (touches === undefined || upTo === undefined || upTo <= revision) return undefined

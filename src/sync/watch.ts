@@ -18,21 +18,7 @@ import type { Follower, LiveSession } from '../host/live-view'
  * Tells administrators what is written to a database, and what becomes of it at the sockets. Nothing but a look at a
  * counter and an entry in a list is on the way of a writer; the rest is read afterwards. Only `add` throws.
  */
-export interface Watch {
-  /** Called on the way of the writer. */
-  committed(commit: Commit): void
-  /** Concerns every commit up to `revision` that was not reported for this session before. */
-  delivered(session: LiveSession, delivery: Delivery, revision: number): void
-  joined(session: LiveSession): void
-  left(session: LiveSession): void
-  /** Throws `TOO_MANY_REQUESTS`. */
-  add(follower: Follower): Disposable
-  rejected(rejections: Rejections): void
-  /** Called once a second. */
-  tick(): void
-  /** The database is gone. */
-  end(): void
-}
+export type Watch = ReturnType<typeof createWatch>
 
 export interface WatchParts {
   /** The database, opened if it is closed. */
@@ -70,7 +56,7 @@ type Entry =
   | { readonly rejected: Rejection; readonly at: number }
   | { readonly begins: Follower }
 
-export function createWatch({ open, now, sessions, silent, report }: WatchParts): Watch {
+export function createWatch({ open, now, sessions, silent, report }: WatchParts) {
   /** Those that have begun hear everything; true for these. */
   const followers = new Map<Follower, boolean>()
   const pending: Entry[] = []
@@ -181,7 +167,8 @@ export function createWatch({ open, now, sessions, silent, report }: WatchParts)
   }
 
   return {
-    add(follower) {
+    /** Throws `TOO_MANY_REQUESTS`. */
+    add(follower: Follower): Disposable {
       if (followers.size >= MOST_FOLLOWERS) {
         throw new SatchelError(
           'TOO_MANY_REQUESTS',
@@ -192,7 +179,8 @@ export function createWatch({ open, now, sessions, silent, report }: WatchParts)
       push({ begins: follower })
       return { [Symbol.dispose]: () => void followers.delete(follower) }
     },
-    committed(commit) {
+    /** Called on the way of the writer. */
+    committed(commit: Commit) {
       recent.push({ revision: commit.revision, at: performance.now() })
       if (recent.length > MOST_RECENT) recent.shift()
       const at = now()
@@ -201,10 +189,11 @@ export function createWatch({ open, now, sessions, silent, report }: WatchParts)
       // Later, because there may be very many sessions.
       if (left > 0) setImmediate(() => silence(commit))
     },
+    /** Concerns every commit up to `revision` that was not reported for this session before. */
     delivered: hear,
-    joined: (session) => tellSession(session, 'opened'),
-    left: (session) => tellSession(session, 'closed'),
-    rejected({ first, count }) {
+    joined: (session: LiveSession) => tellSession(session, 'opened'),
+    left: (session: LiveSession) => tellSession(session, 'closed'),
+    rejected({ first, count }: Rejections) {
       const at = now()
       let told = 0
       for (const rejected of first) {
@@ -215,6 +204,7 @@ export function createWatch({ open, now, sessions, silent, report }: WatchParts)
       }
       missed += count - told
     },
+    /** Called once a second. */
     tick() {
       left = Math.min(BURST, left + EVENTS_A_SECOND)
       tellEarly()
@@ -222,6 +212,7 @@ export function createWatch({ open, now, sessions, silent, report }: WatchParts)
       tellAll({ kind: 'missed', count: missed })
       missed = 0
     },
+    /** The database is gone. */
     end() {
       for (const follower of followers.keys()) follower.ended()
     },

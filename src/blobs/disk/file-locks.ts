@@ -1,24 +1,12 @@
-/** A lock for each file, in the memory of the process that owns the folder. */
-export interface FileLocks {
-  /**
-   * Runs `work`, which stores and records the file, and throws its errors. Uploads of the same bytes run beside each
-   * other; after the last of them the file is removed unless it is used, if one failed or a removal was asked for.
-   */
-  keep<T>(file: string, work: () => Promise<T>): Promise<T>
-  /** Removes the file unless it is used; while uploads of the same bytes are under way, the last of them does that. */
-  remove(file: string): Promise<void>
-  /** True while an upload is about to record this file. */
-  isKept(file: string): boolean
-}
-
 /**
+ * A lock for each file, in the memory of the process that owns the folder.
  * `removeUnused` looks whether a file is used and removes it if not: no upload of the same bytes runs meanwhile.
  * `report` is told of errors that no caller waits for.
  */
 export function createFileLocks(
   removeUnused: (file: string) => Promise<void>,
   report: (error: unknown) => void,
-): FileLocks {
+) {
   const uploads = new Map<string, { count: number; isDoubted: boolean }>()
   const removals = new Map<string, Promise<void>>()
 
@@ -39,7 +27,11 @@ export function createFileLocks(
   }
 
   return {
-    async keep(file, work) {
+    /**
+     * Runs `work`, which stores and records the file, and throws its errors. Uploads of the same bytes run beside each
+     * other; after the last of them the file is removed unless it is used, if one failed or a removal was asked for.
+     */
+    async keep<T>(file: string, work: () => Promise<T>): Promise<T> {
       while (removals.has(file)) await Promise.allSettled([removals.get(file)])
       const upload = uploads.get(file) ?? { count: 0, isDoubted: false }
       uploads.set(file, upload)
@@ -57,7 +49,9 @@ export function createFileLocks(
         }
       }
     },
+    /** Removes the file unless it is used; while uploads of the same bytes are under way, the last of them does that. */
     remove,
-    isKept: (file) => uploads.has(file),
+    /** True while an upload is about to record this file. */
+    isKept: (file: string): boolean => uploads.has(file),
   }
 }

@@ -6,12 +6,7 @@ import { createRests } from '../value/rests'
 import { HOUR } from '../value/time'
 
 /** Removes blobs and bytes in the background once no object needs them. */
-export interface BlobKeeper extends AsyncDisposable {
-  /** Collects now, after the work under way, with or without the duty. */
-  collect(): Promise<void>
-  /** Resolves when all bytes that are known to be unused are removed. */
-  idle(): Promise<void>
-}
+export type BlobKeeper = ReturnType<typeof createBlobKeeper>
 
 export interface BlobKeeperParts {
   readonly database: Database
@@ -26,7 +21,7 @@ export interface BlobKeeperParts {
 }
 
 /** Works while its database is open and this process has the duty `blobs`. */
-export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
+export function createBlobKeeper(parts: BlobKeeperParts) {
   const { database, bytes, clock, report, every = HOUR, delay = 1_000 } = parts
   let isStopped = false
   const left = new Set<string>()
@@ -81,8 +76,10 @@ export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
   const timer = setInterval(() => duty.isMine && void collect(), every)
   timer.unref()
   return {
+    /** Collects now, after the work under way, with or without the duty. */
     collect,
-    async idle() {
+    /** Resolves when all bytes that are known to be unused are removed. */
+    async idle(): Promise<void> {
       for (let last; last !== working; await last) last = working
     },
     async [Symbol.asyncDispose]() {

@@ -87,7 +87,7 @@ function declare(
     primaryKey: schema.primaryKey,
     compound: schema.compound,
     generated: schema.generated,
-    idPrefix: existing?.idPrefix || prefixFor(tx, name, schema, idPrefixes),
+    idPrefix: existing?.idPrefix || (schema.generated ? prefixFor(tx, name, idPrefixes) : ''),
     stores: formatStores(schema),
     hidden: false,
     indexes: schema.indexes,
@@ -110,13 +110,12 @@ function requireSameKey(tx: WriteTx, table: Table, schema: TableSchema): void {
   )
 }
 
-function prefixFor(
-  tx: WriteTx,
+/** The prefix that is given for the table unless another one has it, else a free one. */
+export function prefixFor(
+  tx: ReadTx,
   name: string,
-  schema: TableSchema,
   idPrefixes: ReadonlyMap<string, string>,
 ): string {
-  if (!schema.generated) return ''
   const taken = new Set(tx.tables.list().map(({ idPrefix }) => idPrefix))
   const given = idPrefixes.get(name)
   if (given !== undefined && !taken.has(given)) return given

@@ -6,10 +6,7 @@ import { AUDIT_KEPT_MS } from '../store/audit'
 import { DAY, HOUR, MINUTE } from '../value/time'
 
 /** Forgets, in the background, the history that no client is owed any more. */
-export interface HistoryKeeper extends AsyncDisposable {
-  /** Forgets now, after the work under way, with or without the duty. */
-  forget(): Promise<void>
-}
+export type HistoryKeeper = ReturnType<typeof createHistoryKeeper>
 
 export interface HistoryKeeperParts {
   readonly database: Database
@@ -33,7 +30,7 @@ const ERASED_KEPT_MS = 2 * 365 * DAY
 const UNIT_RECORDS = 1_000
 
 /** Works while its database is open and this process has the duty `history`. */
-export function createHistoryKeeper(parts: HistoryKeeperParts): HistoryKeeper {
+export function createHistoryKeeper(parts: HistoryKeeperParts) {
   const { database, clock, report, after = MINUTE } = parts
   let isStopped = false
   let working = Promise.resolve()
@@ -62,6 +59,7 @@ export function createHistoryKeeper(parts: HistoryKeeperParts): HistoryKeeper {
   first.unref()
   timer.unref()
   return {
+    /** Forgets now, after the work under way, with or without the duty. */
     forget,
     async [Symbol.asyncDispose]() {
       isStopped = true

@@ -1,3 +1,5 @@
+import type { AppliedRejection } from '../store/sync'
+
 /** The keys that the operations of one request name, in wire form, by table. */
 export type Named = ReadonlyMap<string, ReadonlyMap<string, NamedKey>>
 
@@ -25,11 +27,8 @@ export interface NamedKey {
 }
 
 /** A transaction that was rejected, as the answer lists it (protocol.md §4.3). */
-export interface Rejection {
+export interface Rejection extends AppliedRejection {
   readonly txid: string
-  /** The code of the refusal. */
-  readonly name: string
-  readonly message: string
 }
 
 /** Collects what the transactions of a request did to the keys that they name. */

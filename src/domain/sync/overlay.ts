@@ -31,17 +31,7 @@ export interface Row {
 }
 
 /** The rows of one transaction. */
-export interface Overlay {
-  get(table: Pick<Table, 'name'>, key: string): Row | undefined
-  /** Brings these keys in, unless they are. Throws `UNPROCESSABLE` when there is too much in all objects together. */
-  load(run: InUnit, table: Table, keys: readonly string[]): Work
-  rows(): IteratorObject<Row>
-  /** Those to which something was applied. */
-  touched(): readonly Row[]
-  rowsOf(table: Table): readonly Row[]
-  /** The tables of all rows. */
-  tables(): readonly Table[]
-}
+export type Overlay = ReturnType<typeof createOverlay>
 
 /** Goes on in the unit, or the step of one, that is under way. */
 interface InUnit {
@@ -55,7 +45,7 @@ const KEYS_PER_FIRST_READ = 10
 const LARGE_CHARACTERS = 64 * 1024
 
 /** `access`: what the actor could see before the transaction. */
-export function createOverlay(access: Access): Overlay {
+export function createOverlay(access: Access) {
   const byTable = new Map<string, Map<string, Row>>()
   const tables: Table[] = []
   let [loaded, characters] = [0, 0]
@@ -84,8 +74,10 @@ export function createOverlay(access: Access): Overlay {
   }
 
   return {
-    get: (table, key) => byTable.get(table.name)?.get(key),
-    *load(run, table, keys) {
+    get: (table: Pick<Table, 'name'>, key: string): Row | undefined =>
+      byTable.get(table.name)?.get(key),
+    /** Brings these keys in, unless they are. Throws `UNPROCESSABLE` when there is too much in all objects together. */
+    *load(run: InUnit, table: Table, keys: readonly string[]): Work {
       const rows = rowsByKey(table)
       const missing = keys.filter((key) => !rows.has(key))
       for (let start = 0; start < missing.length;) {
@@ -102,18 +94,20 @@ export function createOverlay(access: Access): Overlay {
         if (characters > FIXED_LIMITS.reachedCharacters.most) throw tooMuch()
       }
     },
-    *rows() {
+    *rows(): Generator<Row> {
       for (const rows of byTable.values()) yield* rows.values()
     },
-    touched() {
+    /** Those to which something was applied. */
+    touched(): readonly Row[] {
       const touched: Row[] = []
       for (const rows of byTable.values()) {
         for (const row of rows.values()) if (row.isTouched) touched.push(row)
       }
       return touched
     },
-    tables: () => tables,
-    rowsOf: (table) => [...(byTable.get(table.name)?.values() ?? [])],
+    /** The tables of all rows. */
+    tables: (): readonly Table[] => tables,
+    rowsOf: (table: Table): readonly Row[] => [...(byTable.get(table.name)?.values() ?? [])],
   }
 }
 

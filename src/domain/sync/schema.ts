@@ -1,10 +1,10 @@
 import { type Actor, requireWriter } from '../access/actor'
-import { requireRoomFor } from '../object/tables'
+import { prefixFor, requireRoomFor } from '../object/tables'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table, TableDeclaration } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
 import { jsonOf } from '../value/escape'
-import { idPrefixFor, isIdPrefix } from '../value/id'
+import { isIdPrefix } from '../value/id'
 import { formatStores, parseTable, requireTableName } from '../value/schema'
 import { setOwn, type WireObject } from '../value/value'
 import { schemaName } from './declared'
@@ -194,12 +194,14 @@ function learn(tx: WriteTx, name: string, declared: DeclaredTable): void {
   const existing = tx.tables.find(name)
   const generated = existing?.generated === true || declared.generated
   const key = keyOf(name, { ...declared, generated })
+  const { idPrefix = '' } = declared
+  const given = new Map(isIdPrefix(idPrefix) ? [[name, idPrefix]] : [])
   const declaration: TableDeclaration = {
     name,
     primaryKey: key?.primaryKey ?? null,
     compound: key?.compound ?? false,
     generated,
-    idPrefix: existing?.idPrefix || (generated ? prefixFor(tx, name, declared) : ''),
+    idPrefix: existing?.idPrefix || (generated ? prefixFor(tx, name, given) : ''),
     stores: key === undefined ? '' : formatStores(key),
     hidden: existing?.hidden ?? false,
     indexes: existing?.indexes ?? [],
@@ -216,13 +218,6 @@ function keyOf(name: string, { primaryKey, generated }: DeclaredTable) {
   } catch {
     return undefined
   }
-}
-
-/** The prefix of the client's own ids, unless another table has it. */
-function prefixFor(tx: WriteTx, name: string, { idPrefix }: DeclaredTable): string {
-  const taken = new Set(tx.tables.list().map((table) => table.idPrefix))
-  const isFree = idPrefix !== undefined && isIdPrefix(idPrefix) && !taken.has(idPrefix)
-  return isFree ? idPrefix : idPrefixFor(name, taken)
 }
 
 /**
