@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon'
 
 /** A dialog over the page, which has the keyboard until it is closed. */
@@ -21,7 +21,8 @@ export function Dialog({
   children: ComponentChildren
 }) {
   const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Before the next key: an effect after a paint would leave the first letters to the page.
+  useLayoutEffect(() => {
     const dialog = element.current
     const before = document.activeElement
     dialog?.showModal()
