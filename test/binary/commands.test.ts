@@ -1,3 +1,5 @@
+import { postJson } from '../http/setup'
+import { asClient } from '../auth/setup'
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { SCOPES } from '../../src/domain/value/scope'
@@ -36,15 +38,9 @@ describe.each(['while a server runs', 'while no server runs'])('%s', (situation)
   }
 
   async function requestToken({ url }: Ready, { clientId, clientSecret }: Credentials) {
-    const response = await fetch(`${url}/main/token`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        grant_type: 'client_credentials',
-        client_id: clientId,
-        client_secret: clientSecret,
-        scopes: [...SCOPES],
-      }),
+    const response = await postJson(`${url}/main/token`, {
+      ...asClient({ clientId, clientSecret }),
+      scopes: [...SCOPES],
     })
     return { status: response.status, body: (await response.json()) as { accessToken: string } }
   }

@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,22 +45,11 @@ test('the first start makes the database main and tells its client once', async 
       pid: first.pid,
     })
     expect((await fetch(`${url}/health`)).status).toBe(200)
-    const token = await fetch(`${url}/main/token`, {
-      method: 'POST',
-      body: JSON.stringify({
-        grant_type: 'client_credentials',
-        client_id: ready.client?.clientId,
-        client_secret: ready.client?.clientSecret,
-        scopes: [
-          'ACCESS_DB',
-          'IMPERSONATE',
-          'MANAGE_DB',
-          'GLOBAL_READ',
-          'GLOBAL_WRITE',
-          'DELETE_DB',
-        ],
-      }),
-      headers: { 'content-type': 'application/json' },
+    const token = await postJson(`${url}/main/token`, {
+      grant_type: 'client_credentials',
+      client_id: ready.client?.clientId,
+      client_secret: ready.client?.clientSecret,
+      scopes: ['ACCESS_DB', 'IMPERSONATE', 'MANAGE_DB', 'GLOBAL_READ', 'GLOBAL_WRITE', 'DELETE_DB'],
     })
     expect(token.status).toBe(200)
     first.kill('SIGTERM')

@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { expect, test } from 'bun:test'
 import { ACCOUNTS, answerOf, logIn } from '../oauth/setup'
 import { CLIENT_ID, CLIENT_SECRET, startOpenIdProvider } from '../oauth/openid'
@@ -28,10 +29,9 @@ test('the executable logs people in with a provider', async () => {
 
   const visitor = createVisitor((url) => url.href.startsWith(APP))
   const page = await logIn(visitor, `${main}/oauth/login/acme?redirect_uri=${APP}`)
-  const response = await fetch(`${main}/token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ grant_type: 'authorization_code', code: answerOf(page.url)['code'] }),
+  const response = await postJson(`${main}/token`, {
+    grant_type: 'authorization_code',
+    code: answerOf(page.url)['code'],
   })
   expect(response.status).toBe(200)
   expect(await response.json()).toMatchObject({ userId: 'alice@example.com' })

@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { startSmtp, type TestSmtp } from '../mail/smtp-server'
@@ -15,10 +16,10 @@ const asksForPassword = {
 } satisfies Parameters<typeof startSmtp>[0]
 
 async function post(main: string, parameters: object) {
-  const answer = await fetch(`${main}/token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ grant_type: 'otp', scopes: ['ACCESS_DB'], ...parameters }),
+  const answer = await postJson(`${main}/token`, {
+    grant_type: 'otp',
+    scopes: ['ACCESS_DB'],
+    ...parameters,
   })
   const body = (await answer.json()) as { otp_id: string; accessToken: string; userId: string }
   return { status: answer.status, body }

@@ -1,3 +1,4 @@
+import { asClient } from '../auth/setup'
 import { expect, test } from 'bun:test'
 import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
@@ -168,12 +169,7 @@ async function storeRole({ url, client }: Ready, name: string): Promise<void> {
   }
   const scopes = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']
   const { clientId, clientSecret } = client!
-  const { accessToken } = await send('/token', {
-    grant_type: 'client_credentials',
-    client_id: clientId,
-    client_secret: clientSecret,
-    scopes,
-  })
+  const { accessToken } = await send('/token', { ...asClient({ clientId, clientSecret }), scopes })
   const role = { name, permissions: {} }
   await send('/public/roles', role, { authorization: `Bearer ${accessToken}` })
 }

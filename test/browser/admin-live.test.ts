@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { systemClock } from '../../src/clock'
@@ -109,10 +110,10 @@ test('the code of a login is in Mail at once, and one key copies it', async () =
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const { faults } = await openAdmin(page, server.commands, '#/main/mail')
   await page.getByText('No mail was sent yet').waitFor()
-  await fetch(`${server.main}/token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ grant_type: 'otp', email: 'carol@example.com', scopes: ['ACCESS_DB'] }),
+  await postJson(`${server.main}/token`, {
+    grant_type: 'otp',
+    email: 'carol@example.com',
+    scopes: ['ACCESS_DB'],
   })
   const code = page.locator('.code-card .code')
   await code.waitFor()

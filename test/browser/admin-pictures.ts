@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
@@ -45,10 +46,10 @@ await page.getByRole('button', { name: 'Why not bob?' }).first().waitFor()
 await picture('admin-see-as')
 
 await page.emulateMedia({ colorScheme: 'light' })
-await fetch(`${main}/token`, {
-  method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ grant_type: 'otp', email: 'carol@example.com', scopes: ['ACCESS_DB'] }),
+await postJson(`${main}/token`, {
+  grant_type: 'otp',
+  email: 'carol@example.com',
+  scopes: ['ACCESS_DB'],
 })
 await go('mail')
 await page.locator('.code-card').waitFor()

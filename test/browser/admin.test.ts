@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { expect, test } from 'bun:test'
 import { setupAdmin } from '../http/admin/setup'
 import { useChromium } from './chromium'
@@ -49,11 +50,11 @@ test('a session that ends in the middle of an edit leaves the text, which a new 
     { database: 'main', wait: true },
     { upload: new Blob(['{"notes":"@id"}']).stream() },
   )
-  await fetch(`${server.main}/all/notes`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ id: 'milk', realmId: 'rlm-public', title: 'Milk' }),
-  })
+  await postJson(
+    `${server.main}/all/notes`,
+    { id: 'milk', realmId: 'rlm-public', title: 'Milk' },
+    { authorization: `Bearer ${token}` },
+  )
   await using device = await browser.openDevice()
   const { page } = device
   await openAdmin(page, server.commands, '#/main/data/notes/milk')

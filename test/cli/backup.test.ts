@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { Database as SqliteDatabase } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import {
@@ -296,14 +297,11 @@ describe('satchel backup prune', () => {
 })
 
 async function storeObjects(server: TestServer, ...ids: string[]): Promise<void> {
-  const answer = await fetch(`${server.main}/all/roles`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${await server.token()}`,
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify(ids.map((name) => ({ realmId: 'rlm-public', name }))),
-  })
+  const answer = await postJson(
+    `${server.main}/all/roles`,
+    ids.map((name) => ({ realmId: 'rlm-public', name })),
+    { authorization: `Bearer ${await server.token()}` },
+  )
   expect(answer.status).toBe(200)
 }
 

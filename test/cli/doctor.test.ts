@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { describe, expect, test } from 'bun:test'
 import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -261,11 +262,11 @@ test('a bundle is for its owner only, and has no secrets and no values', async (
   ])
   const data = ['--data', server.folder]
   await runSatchel(['schema', 'push', '-', ...data], { input: '{"todoItems":"id"}' })
-  const posted = await fetch(`${server.url}/main/my/todoItems`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify([{ id: 'hidden-id', title: 'hidden-value' }]),
-  })
+  const posted = await postJson(
+    `${server.url}/main/my/todoItems`,
+    [{ id: 'hidden-id', title: 'hidden-value' }],
+    { authorization: `Bearer ${accessToken}` },
+  )
   expect(posted.status).toBe(200)
   const bundle = join(elsewhere.path, 'bundle.json')
   await runSatchel(['doctor', '--data', server.folder, '--bundle', bundle])

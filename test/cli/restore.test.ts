@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { Database as SqliteDatabase } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import {
@@ -330,11 +331,11 @@ async function usersIn(data: string): Promise<string[]> {
 
 async function storeOf(server: TestServer, sub: string, name: string): Promise<void> {
   const token = await server.token({ sub, scopes: ['ACCESS_DB'] })
-  const answer = await fetch(`${server.main}/my/realms`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name }),
-  })
+  const answer = await postJson(
+    `${server.main}/my/realms`,
+    { name },
+    { authorization: `Bearer ${token}` },
+  )
   expect(answer.status).toBe(200)
 }
 
@@ -366,10 +367,10 @@ async function setupBackup(): Promise<Place> {
     headers,
     body: 'some text',
   })
-  await fetch(`${server.main}/token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ grant_type: 'otp', email: 'alice@example.com', scopes: ['ACCESS_DB'] }),
+  await postJson(`${server.main}/token`, {
+    grant_type: 'otp',
+    email: 'alice@example.com',
+    scopes: ['ACCESS_DB'],
   })
   const target = join(folder.path, 'backups')
   const made = await runJson<{ backup: string }>(['backup', target, '--data', server.folder])
@@ -391,14 +392,11 @@ async function expectRefusal({ path, backup }: Place, words: string, exitCode = 
 }
 
 async function storeRoles(server: TestServer, ...names: string[]): Promise<void> {
-  const answer = await fetch(`${server.main}/all/roles`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${await server.token()}`,
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify(names.map((name) => ({ realmId: 'rlm-public', name }))),
-  })
+  const answer = await postJson(
+    `${server.main}/all/roles`,
+    names.map((name) => ({ realmId: 'rlm-public', name })),
+    { authorization: `Bearer ${await server.token()}` },
+  )
   expect(answer.status).toBe(200)
 }
 

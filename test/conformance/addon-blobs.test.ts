@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { filesByHash } from '../blobs/files'
@@ -70,16 +71,16 @@ test('136, 137: what the server offloads, the add-on reads as if it had been inl
     ['token', '--sub', 'alice@example.com'],
     surroundings,
   )
-  const posted = await fetch(`${main}/my/items`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token.accessToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
+  const posted = await postJson(
+    `${main}/my/items`,
+    {
       id: 'itm1',
       picture: { $t: 'File', v: bytes(100), type: 'image/png', name: 'x.png' },
       list: [{ $t: 'Float64Array', v: '0'.repeat(8192 * 4) }],
       text: 'ü'.repeat(40_000),
-    }),
-  })
+    },
+    { authorization: `Bearer ${token.accessToken}` },
+  )
   expect(await posted.json()).toMatchObject({ picture: { _bt: 'Blob', size: 100 } })
   await using laptop = await openDevice(served, 'alice@example.com')
   await laptop.perform({ do: 'sync' })

@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { describe, expect, test } from 'bun:test'
 import { pushSchema, satchelJson } from '../binary/setup'
 import { logIn, openApplication, openDevice, setupServed } from './addon/setup'
@@ -185,11 +186,11 @@ describe('an anonymous user', () => {
       ['token', '--sub', 'editor', '--scopes', 'ACCESS_DB,GLOBAL_READ,GLOBAL_WRITE'],
       served.surroundings,
     )
-    await fetch(`${served.main}/public/items`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ id: 'itmPublic', title: 'for all' }),
-    })
+    await postJson(
+      `${served.main}/public/items`,
+      { id: 'itmPublic', title: 'for all' },
+      { authorization: `Bearer ${accessToken}` },
+    )
     await using app = await openApplication(served.main)
     await expectRows(app, [{ id: 'itmPublic', realmId: 'rlm-public' }])
   })

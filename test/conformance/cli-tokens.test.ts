@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { DAY } from '../auth/setup'
+import { asClient, DAY } from '../auth/setup'
 import { type Answer, callerOf, type DataServer, setupData } from '../http/setup'
 
 /** conformance.md 47–50, the token part of section (b): what the published CLI asks and understands. */
@@ -21,12 +21,7 @@ interface Client {
 
 /** The request of the CLI. */
 const ask = (server: DataServer, client: Client, scopes: readonly string[]) =>
-  server.anyone.post('/token', {
-    grant_type: 'client_credentials',
-    client_id: client.clientId,
-    client_secret: client.clientSecret,
-    scopes,
-  })
+  server.anyone.post('/token', { ...asClient(client), scopes })
 
 /** The CLI’s view of the answer (protocol.md §2.3). */
 function readAsCli({ status, body }: Answer): 'token' | 'login again' | 'failed' {
@@ -37,7 +32,7 @@ function readAsCli({ status, body }: Answer): 'token' | 'login again' | 'failed'
 }
 
 const addClient = (server: DataServer, scopes: readonly string[]) =>
-  server.commands.run('client.create', { database: 'main', scopes, name: null, email: null })
+  server.commands.run('client.create', { database: 'main', scopes })
 
 test('47: client_credentials with no scopes succeeds, and the token opens nothing', async () => {
   await using server = await setupData()
@@ -76,7 +71,7 @@ test('49: a client with fewer scopes gets those it has when it asks for all six'
 
 test('50: an expired key is told from a wrong one by the word the CLI looks for', async () => {
   await using server = await setupData()
-  await server.commands.run('client.rotate', { database: 'main', id: null, days: 1 })
+  await server.commands.run('client.rotate', { database: 'main', days: 1 })
   expect(readAsCli(await ask(server, server.client, DEFAULT_SCOPES))).toBe('token')
   server.clock.advance(DAY)
   expect(readAsCli(await ask(server, server.client, DEFAULT_SCOPES))).toBe('login again')

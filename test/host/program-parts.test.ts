@@ -8,7 +8,7 @@ import { takeDataFolder } from '../../src/host/data-folder'
 import { listen } from '../../src/listen'
 import { openLogs } from '../../src/log/log'
 import { createLive } from '../../src/sync/live'
-import { createTestClock } from '../auth/setup'
+import { createTestClock, asClient } from '../auth/setup'
 import { callerOf } from '../http/setup'
 import { collectLines, PLAIN_IMPORT, temporaryFolder } from '../setup'
 import { setupHosts } from './setup'
@@ -72,9 +72,7 @@ test('units of logins, requests, commands and imports are all named, those of a 
 
   const anyone = callerOf(`${listener.url}/main`)
   const { body } = await anyone.post('/token', {
-    grant_type: 'client_credentials',
-    client_id: clientId,
-    client_secret: clientSecret,
+    ...asClient({ clientId, clientSecret }),
     scopes: ['ACCESS_DB'],
     claims: { sub: 'alice', email: 'alice@example.com', name: 'Alice' },
   })

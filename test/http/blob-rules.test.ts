@@ -164,12 +164,7 @@ describe('room for blobs', () => {
     const statuses = await Promise.all(uploads)
     expect(statuses.filter((status) => status === 200)).toHaveLength(10)
     expect(new Set(statuses)).toEqual(new Set([200, 507]))
-    const { usage } = await server.commands.run('blob.quota', {
-      database: 'main',
-      blob: null,
-      total: null,
-      user: null,
-    })
+    const { usage } = await server.commands.run('blob.quota', { database: 'main' })
     expect(usage).toEqual({ blobs: 10, bytes: 100 })
   })
 

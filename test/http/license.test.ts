@@ -146,13 +146,7 @@ describe('a licence that has expired (design.md §4)', () => {
 
   test('of an evaluation ends when its days are over; a deleted user starts a new one', async () => {
     await using server = await setupAlice({ type: 'eval' })
-    await server.commands.run('policy.set', {
-      database: 'main',
-      newUsers: 'eval',
-      evalDays: null,
-      seats: null,
-      hookUrl: null,
-    })
+    await server.commands.run('policy.set', { database: 'main', newUsers: 'eval' })
     expect(server.tokens).toMatchObject({ userType: 'eval', evalDaysLeft: 30 })
     server.clock.advance(30 * DAY - 1)
     const last = (await logIn(server)).body as Tokens

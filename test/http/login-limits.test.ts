@@ -3,7 +3,7 @@ import { asClient, MINUTE } from '../auth/setup'
 import { PLAIN_IMPORT } from '../setup'
 import { public_key, refreshRequest } from './login-setup'
 import { anyoneAt, of, PROXY, quotaOf, statuses } from './rate-limit-setup'
-import { ALICE, BOB, callerOf, setupData } from './setup'
+import { ALICE, BOB, callerOf, setupData, postJson } from './setup'
 
 describe('tokens', () => {
   const ask = (server: Awaited<ReturnType<typeof setupData>>, claims?: object) =>
@@ -72,7 +72,6 @@ describe('tokens', () => {
         database: 'main',
         subject: ALICE,
         scopes: ['ACCESS_DB'],
-        expiresIn: null,
       })
     for (let times = 0; times < 3; times++) expect((await issue()).userId).toBe(ALICE)
     expect((await ask(server, { sub: ALICE })).status).toBe(200)
@@ -83,14 +82,10 @@ describe('tokens', () => {
     const upload = new Blob(['{"demoUsers": {"foo@demo.local": {}}}']).stream()
     await server.commands.run('import', PLAIN_IMPORT, { upload })
     const demo = () =>
-      fetch(`${server.main}/token`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({
-          grant_type: 'demo',
-          demo_user: 'foo@demo.local',
-          scopes: ['ACCESS_DB'],
-        }),
+      postJson(`${server.main}/token`, {
+        grant_type: 'demo',
+        demo_user: 'foo@demo.local',
+        scopes: ['ACCESS_DB'],
       })
     expect((await demo()).status).toBe(200)
     const over = await demo()

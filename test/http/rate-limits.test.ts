@@ -104,7 +104,6 @@ describe('reads and writes', () => {
       database: 'other',
       subject: ALICE,
       scopes: ['ACCESS_DB'],
-      expiresIn: null,
     })
     const elsewhere = callerOf(`${server.url}/other`, accessToken)
     expect(await statuses(2, () => alice.get('/my/members'))).toEqual([200, 429])

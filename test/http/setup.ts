@@ -98,6 +98,19 @@ export function callerOf(base: string, token?: string): Caller {
   }
 }
 
+/** Sends an object as JSON; resolves to the answer before it is read. */
+export function postJson(
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+}
+
 export async function readAnswer(response: Response): Promise<Answer> {
   const text = await response.text()
   const { status, headers } = response

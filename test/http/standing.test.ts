@@ -23,8 +23,6 @@ async function addClient(server: DataServer, scopes: readonly string[]) {
   const { clientId, clientSecret } = await server.commands.run('client.create', {
     database: 'main',
     scopes,
-    name: null,
-    email: null,
   })
   const { body } = await server.anyone.post('/token', {
     grant_type: 'client_credentials',

@@ -13,8 +13,6 @@ async function setup(answer?: AnswerHook) {
     server.commands.run('policy.set', {
       database: 'main',
       newUsers: changes.newUsers ?? null,
-      evalDays: null,
-      seats: null,
       hookUrl: changes.hookUrl ?? null,
     })
   const { hookSecret = '' } = await setPolicy({ newUsers: 'webhook', hookUrl: hook.url })

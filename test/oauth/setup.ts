@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { expect } from 'bun:test'
 import { openSession, type Session } from '../../src/control/session'
 import { createTestClock } from '../auth/setup'
@@ -53,11 +54,7 @@ export async function setupLogins(
   const commands = await openSession(server.folder, () => undefined)
   await commands.run('origin.add', { database: 'main', origin: APP, force: false })
   const ask = async (parameters: object) => {
-    const response = await fetch(`${server.main}/token`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(parameters),
-    })
+    const response = await postJson(`${server.main}/token`, parameters)
     const body = (await response.json()) as Record<string, unknown>
     return { status: response.status, body }
   }

@@ -6,7 +6,7 @@ import { readConfig } from '../../src/config/config'
 import { openLogs } from '../../src/log/log'
 import { startServer } from '../../src/server'
 import { DAY, HOUR, MINUTE, SECOND, type TestClock } from '../auth/setup'
-import { callerOf } from '../http/setup'
+import { callerOf, postJson } from '../http/setup'
 import { bodyOf, setupLogin } from '../http/login-setup'
 import { collectLines, temporaryFolder } from '../setup'
 import { copyFolder } from '../sqlite/folders'
@@ -69,12 +69,7 @@ async function restart(data: string, clock: TestClock) {
     (await callerOf(main, token).get('/token/validate')).status
   return {
     statusOf,
-    login: (parameters: object) =>
-      fetch(`${main}/token`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(parameters),
-      }),
+    login: (parameters: object) => postJson(`${main}/token`, parameters),
     warnings: () => sink.lines.filter((line) => line.includes('The clock is')),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }

@@ -25,8 +25,6 @@ async function setup() {
   const client = await server.commands.run('client.create', {
     database: 'main',
     scopes: ['ACCESS_DB', 'IMPERSONATE'],
-    name: null,
-    email: null,
   })
   const { body } = await server.anyone.post('/token', {
     ...asClient(client),

@@ -71,8 +71,6 @@ async function createWorld(executable: Executable): Promise<World> {
   const { clientId, clientSecret } = await executable.commands.run('client.create', {
     database: 'main',
     scopes: ['ACCESS_DB', 'IMPERSONATE'],
-    name: null,
-    email: null,
   })
   const { body } = await executable.anyone.post('/token', {
     grant_type: 'client_credentials',

@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { expect, test } from 'bun:test'
 import { setupOtp } from '../auth/otp-setup'
 import { startSmtp } from '../mail/smtp-server'
@@ -60,10 +61,10 @@ test('promise 22: the answers over HTTP are the same, and none waits for its mai
   await server.token({ sub: 'known@example.com' })
   const answers: unknown[] = []
   for (const email of ['known@example.com', 'unknown@example.com', 'unknown@x.example']) {
-    const answer = await fetch(`${server.main}/token`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ grant_type: 'otp', email, scopes: ['ACCESS_DB'] }),
+    const answer = await postJson(`${server.main}/token`, {
+      grant_type: 'otp',
+      email,
+      scopes: ['ACCESS_DB'],
     })
     expect(smtp.mails.some(({ to }) => to.includes(email))).toBe(false)
     const headers = [...answer.headers].filter(([name]) => !/^(?:date|x-request-id)$/.test(name))

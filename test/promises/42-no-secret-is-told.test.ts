@@ -48,7 +48,7 @@ async function play(executable: Executable, { secrets, told }: Session): Promise
   secrets.set('signature of a refresh', refresh.signature)
   const renewed = await ask(refresh)
   secrets.set('second access token', (renewed.body as { accessToken: string }).accessToken)
-  const rotated = await commands.run('client.rotate', { database: 'main', id: null, days: 7 })
+  const rotated = await commands.run('client.rotate', { database: 'main', days: 7 })
   secrets.set('second client secret', rotated.clientSecret)
   await commands.run('key.rotate', { database: 'main' })
 

@@ -1,3 +1,4 @@
+import { postJson } from '../http/setup'
 import { describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -119,17 +120,17 @@ interface Users {
 
 /** The revision that a client gets. */
 async function sync(main: string, token: string): Promise<string> {
-  const response = await fetch(`${main}/sync`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
+  const response = await postJson(
+    `${main}/sync`,
+    {
       v: 2,
       clientIdentity: 'test-client',
       schema: {},
       changes: [],
       y: [],
-    }),
-  })
+    },
+    { authorization: `Bearer ${token}` },
+  )
   const text = await response.text()
   const found = /"serverRevision":("(?:[^"\\]|\\.)*")/.exec(text)
   if (found === null) throw new Error(`${response.status} ${text}`)

@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import {
-  collectBlobs,
-  countCollectable,
-  GRACE,
-  removeStrays,
-} from '../../../src/domain/blob/collection'
+import { collectBlobs, GRACE, removeStrays } from '../../../src/domain/blob/collection'
 import type { BlobStore } from '../../../src/domain/store/blob-store'
 import { codeOf, HOUR } from '../../auth/setup'
-import { ANY_SIZE, bring, chunksOf } from '../../contract/content-fixture'
+import { ANY_SIZE, chunksOf } from '../../contract/content-fixture'
 import { createRandom } from '../../lab/random'
 import {
   administrator,
@@ -25,21 +20,6 @@ const collect = (world: ByteWorld, bytes = world.bytes) =>
   collectBlobs(world.database, bytes, world.clock.now())
 
 describe('a blob that nothing references', () => {
-  test('is collected with its bytes when its grace is over, not before', async () => {
-    await using world = await setupByteWorld()
-    await world.upload(alice, 'one', 'some bytes')
-    world.clock.advance(GRACE - 1)
-    expect(await collect(world)).toEqual({ blobs: 0, bytes: 0 })
-    expect(await world.contents()).toEqual([hashOf('some bytes')])
-    world.clock.advance(1)
-    expect(await countCollectable(world.database, world.clock.now())).toEqual({
-      blobs: 1,
-      bytes: 10,
-    })
-    expect(await collect(world)).toEqual({ blobs: 1, bytes: 10 })
-    expect([await world.ids(), await world.contents()]).toEqual([[], []])
-  })
-
   test('has its grace from the moment the last reference went', async () => {
     await using world = await setupByteWorld()
     await world.upload(alice, 'one')
@@ -119,13 +99,6 @@ describe('bytes that no blob needs', () => {
     expect([await world.ids(), await world.contents()]).toEqual([['two'], [hashOf('same')]])
   })
 
-  test('are one file with those of other blobs as soon as an upload is acknowledged', async () => {
-    await using world = await setupByteWorld()
-    await world.upload(alice, 'one', 'same')
-    await world.upload(bob, 'two', 'same')
-    expect([await world.ids(), await world.contents()]).toEqual([['one', 'two'], [hashOf('same')]])
-  })
-
   test('are removed with a failed record, unless another blob has the same', async () => {
     await using world = await setupByteWorld()
     await world.upload(alice, 'one', 'known')
@@ -136,17 +109,6 @@ describe('bytes that no blob needs', () => {
       expect(await codeOf(() => refused)).toBe('QUOTA_EXCEEDED')
     }
     expect([await world.ids(), await world.contents()]).toEqual([['one'], [hashOf('known')]])
-  })
-
-  test('that no blob has are strays', async () => {
-    await using world = await setupByteWorld()
-    await world.upload(alice, 'one')
-    await bring(world.bytes, 'stray')
-    await collect(world)
-    expect(await world.contents()).toHaveLength(2)
-    const strays = (isDryRun: boolean) => removeStrays(world.database, world.bytes, { isDryRun })
-    expect([await strays(true), await strays(false), await strays(false)]).toEqual([1, 1, 0])
-    expect(await world.contents()).toEqual([hashOf('one')])
   })
 
   test('that an upload is about to record are no strays', async () => {

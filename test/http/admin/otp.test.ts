@@ -1,3 +1,4 @@
+import { postJson } from '../setup'
 import { describe, expect, test } from 'bun:test'
 import type { Scope } from '../../../src/domain/value/scope'
 import { MINUTE } from '../../../src/domain/value/time'
@@ -187,10 +188,10 @@ describe('a login by mail', () => {
   test('takes no code that was mailed for another purpose', async () => {
     await using server = await setup()
     const browser = server.browser()
-    await fetch(`${server.main}/token`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ grant_type: 'otp-email', email: ANN, scopes: ['ACCESS_DB'] }),
+    await postJson(`${server.main}/token`, {
+      grant_type: 'otp-email',
+      email: ANN,
+      scopes: ['ACCESS_DB'],
     })
     const answer = await redeem(browser, ANN, await codeOf(server, ANN))
     expect(answer.status).not.toBe(200)

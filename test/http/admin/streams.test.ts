@@ -1,3 +1,4 @@
+import { postJson } from '../setup'
 import { describe, expect, test } from 'bun:test'
 import { MINUTE } from '../../../src/domain/value/time'
 import { until } from '../../timing'
@@ -47,14 +48,11 @@ async function follow(browser: Browser): Promise<Follower> {
 }
 
 async function write(server: AdminServer, key: string): Promise<void> {
-  const answer = await fetch(`${server.main}/all/items`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${await server.token()}`,
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify({ id: key, realmId: 'rlm-public' }),
-  })
+  const answer = await postJson(
+    `${server.main}/all/items`,
+    { id: key, realmId: 'rlm-public' },
+    { authorization: `Bearer ${await server.token()}` },
+  )
   if (!answer.ok) throw new Error(`Not written: ${answer.status} ${await answer.text()}`)
 }
 

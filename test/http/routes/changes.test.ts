@@ -329,8 +329,6 @@ describe('a token', () => {
     const client = (await server.commands.run('client.create', {
       database: 'main',
       scopes: ['ACCESS_DB', 'IMPERSONATE'],
-      name: null,
-      email: null,
     })) as { clientId: string; clientSecret: string }
     const answer = await server.anyone.post('/token', {
       grant_type: 'client_credentials',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { setupServer, type TestServer } from '../../setup'
 import { MINUTE } from '../../../src/domain/value/time'
-import { type Answer, callerOf } from '../setup'
+import { type Answer, callerOf, postJson } from '../setup'
 
 /** Databases that people create at the address of the server (protocol.md §9.3 `create`, §12). */
 
@@ -84,10 +84,10 @@ describe('a login to create a database', () => {
 
 /** For answers that are text. */
 async function raw(server: TestServer, changes: object) {
-  const response = await fetch(`${server.url}/service/token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...GRANT, email: ALICE, ...changes }),
+  const response = await postJson(`${server.url}/service/token`, {
+    ...GRANT,
+    email: ALICE,
+    ...changes,
   })
   return { status: response.status, text: await response.text() }
 }

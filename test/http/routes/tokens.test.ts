@@ -176,8 +176,6 @@ describe('POST /token refuses in the words of RFC 6749 §5.2', () => {
     const client = await server.commands.run('client.create', {
       database: 'main',
       scopes: ['ACCESS_DB'],
-      name: null,
-      email: null,
     })
     const parameters = { client_id: client.clientId, client_secret: client.clientSecret }
     const answer = await server.ask({ ...parameters, claims: alice })
@@ -188,7 +186,7 @@ describe('POST /token refuses in the words of RFC 6749 §5.2', () => {
 
   test('but an expired key with one word and no error field, which the CLI reads', async () => {
     await using server = await setupTokens()
-    await server.commands.run('client.rotate', { database: 'main', id: null, days: 1 })
+    await server.commands.run('client.rotate', { database: 'main', days: 1 })
     server.clock.advance(DAY)
     const answer = await server.ask()
     expect(answer.status).toBe(401)
@@ -276,8 +274,6 @@ describe('GET /token/validate', () => {
     const { clientId: id, clientSecret } = await server.commands.run('client.create', {
       database: 'main',
       scopes: ['ACCESS_DB'],
-      name: null,
-      email: null,
     })
     const token = await bodyOf(await server.ask({ client_id: id, client_secret: clientSecret }))
     const authorization = `Bearer ${token.accessToken}`
