@@ -193,6 +193,7 @@ export class Session implements SocketOwner, Reader, LiveSession {
 
   /** The client was answered by HTTP: that is what it has from now on. */
   answered(base: Base, hash: string, declared: Declared): void {
+    if (this.#isOver) return
     this.#copy.answered(base, hash, declared, this.#hub.now())
     this.#cameForward()
   }
