@@ -13,6 +13,9 @@ const MOST_REPEATED = 3
 /** A test that fails by chance once in three runs would otherwise often fail again. */
 const MOST_REPETITIONS = 2
 
+/** The slowest tests, which a run names at its end. */
+const MOST_SLOW = 10
+
 /** How long each file took, so that the longest begin first; `bun run test --update-timings` measures anew. */
 const TIMINGS = 'test/timings.json'
 
@@ -119,6 +122,7 @@ async function runTests(folder: string, args: readonly string[]): Promise<Run> {
   const cases = [
     ...report.matchAll(/<testcase name="([^"]*)"[^>]* file="([^"]*)"[^>]*>\s*<failure/g),
   ]
+  printSlowest(report)
   const failed = count(tail, 'fail')
   return {
     exitCode,
@@ -127,6 +131,19 @@ async function runTests(folder: string, args: readonly string[]): Promise<Run> {
     names: cases.map(([, name]) => name ?? ''),
     isComplete: failed === cases.length && failed > 0 && count(tail, 'error') === 0,
   }
+}
+
+/** The tests that took longest, with their seconds: a run can be no shorter than the first of them. */
+function printSlowest(report: string): void {
+  const times = [...report.matchAll(/<testcase name="([^"]*)"[^>]* time="([^"]*)" file="([^"]*)"/g)]
+    .map(([, name, time, file]) => ({
+      seconds: Math.round(Number(time)),
+      test: `${file}: ${name}`,
+    }))
+    .toSorted((one, other) => other.seconds - one.seconds)
+    .slice(0, MOST_SLOW)
+  const lines = times.map(({ seconds, test }) => `${String(seconds).padStart(5)} s  ${test}\n`)
+  process.stderr.write(`\nThe slowest tests:\n${lines.join('')}`)
 }
 
 /** A number of the summary, such as ` 321 pass`; 0 when it is not there. */

@@ -79,7 +79,7 @@ test('stops though the place of a scheduled backup does not answer, and releases
   expect(lines.lines.join('\n')).toContain('was left unfinished')
   await using again = await startServer(configOf({ data: folder.path }), surroundings())
   expect((await fetch(`${again.url}/ready`)).status).toBe(200)
-}, 60_000)
+})
 
 /** Variables of this process until it is disposed. */
 function withEnvironment(variables: Readonly<Record<string, string>>): Disposable {
@@ -164,7 +164,6 @@ test.skipIf(!mayMount)(
     }
     expect([...outcomes]).toEqual(['STORAGE_FULL', 'started'])
   },
-  180_000,
 )
 
 test.skipIf(!mayMount)(
@@ -326,7 +325,7 @@ test('makes a backup when it is time, by the timer and the clock that it is give
     expect(await status()).toMatchObject({ target, failure: null })
   }
   expect(looks).toEqual([])
-}, 60_000)
+})
 
 test('refuses rare forms of paths while the server starts, and answers them afterwards', async () => {
   const { host } = configOf({})

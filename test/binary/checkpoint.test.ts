@@ -25,7 +25,7 @@ test('the executable has its checkpoint worker, which copies the log while it se
   // The writer itself would do it at 32 MiB only.
   expect(statSync(`${file}-wal`).size).toBeLessThan(32 * MIB)
   await until(() => statSync(file).size >= 4 * MIB)
-}, 60_000)
+})
 
 /** A thousand rows, 1.3 MiB. */
 function roles(round: number) {

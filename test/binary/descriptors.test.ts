@@ -58,7 +58,6 @@ test.if(process.platform === 'linux')(
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)
   },
-  60_000,
 )
 
 test.if(process.platform === 'linux')(

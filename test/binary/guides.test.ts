@@ -134,7 +134,7 @@ describe('the guides', () => {
     expect(smtp.mails).toMatchObject([{ to: ['you@example.com'], user: 'app@example.com' }])
     await server[Symbol.asyncDispose]()
     await acceptInvitation(folder.path, await server.log)
-  }, 120_000)
+  })
 
   test('with commands are all walked', () => {
     const withCommands = GUIDES.filter((guide) => shellOf(guide) !== '')

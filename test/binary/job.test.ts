@@ -99,7 +99,7 @@ test('an import goes on in the server after Ctrl-C, which says so, until it is c
   expect(length).toBeLessThan(OBJECTS)
   await satchel(['job', 'cancel', id], surroundings)
   expect((await satchel(['job', 'list'], surroundings)).stdout).toBe('There are no jobs\n')
-}, 180_000)
+})
 
 test('an import that is checked only when Ctrl-C comes imports nothing', async () => {
   using place = await setup()
@@ -117,7 +117,7 @@ test('an import that is checked only when Ctrl-C comes imports nothing', async (
   await until(() => names().length === 0)
   expect(await listJobs(surroundings)).toEqual([])
   expect(await callMain(server.ready).get<unknown[]>('/public/items?$limit=1')).toEqual([])
-}, 180_000)
+})
 
 test('an import without a server goes on in the next one, which names it in its log', async () => {
   const objects = 50_000
@@ -140,7 +140,7 @@ test('an import without a server goes on in the next one, which names it in its 
   })
   await until(async () => (await listJobs(surroundings)).length === 0, PATIENCE_MS)
   expect(await callMain(server.ready).get<unknown[]>('/public/items')).toHaveLength(objects)
-}, 180_000)
+})
 
 test('an import says which earlier ones go on first, to people and to programs', async () => {
   const objects = 20_000
@@ -161,7 +161,7 @@ test('an import says which earlier ones go on first, to people and to programs',
   )
   await using server = await serve(surroundings)
   expect(await callMain(server.ready).get<unknown[]>('/public/items')).toHaveLength(objects + 1)
-}, 180_000)
+})
 
 test('an import of the file that an earlier one still imports waits for that one', async () => {
   const objects = 20_000
@@ -182,4 +182,4 @@ test('an import of the file that an earlier one still imports waits for that one
   }
   const next = await satchelJson<object>(command, surroundings)
   expect(next).toMatchObject({ objects, followed: null, resumed: [] })
-}, 180_000)
+})

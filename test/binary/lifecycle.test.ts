@@ -139,7 +139,7 @@ test('open requests are aborted 10 s after SIGTERM', async () => {
   expect(events).toEqual(['almost ten seconds'])
   expect(await answer).not.toContain('200')
   expect(await server.log).toContain('were aborted')
-}, 60_000)
+})
 
 // promises.md 45
 test('a backup whose bucket does not answer is left unfinished 10 s after SIGTERM', async () => {
@@ -155,7 +155,7 @@ test('a backup whose bucket does not answer is left unfinished 10 s after SIGTER
   expect(await made).toContain('stopped before the command was done')
   await using again = await serve(surroundings)
   expect((await fetch(`${again.ready.url}/ready`)).status).toBe(200)
-}, 60_000)
+})
 
 describe.skipIf(!canFreeze())('a disk for backups that hangs', () => {
   test('keeps neither the data folder nor the address of a server that is stopped', async () => {
@@ -175,7 +175,7 @@ describe.skipIf(!canFreeze())('a disk for backups that hangs', () => {
     expect((await fetch(`${second.ready.url}/ready`)).status).toBe(200)
     disk.thaw()
     expect([await first.exited, await made]).toEqual([0, 'ended'])
-  }, 60_000)
+  })
 })
 
 // promises.md 45

@@ -34,4 +34,4 @@ test('satchel key reseal that is killed again and again is completed by repeatin
     const { status } = await fetch(`${server.ready.url}/${db}/token/validate`, { headers })
     expect([db, status]).toEqual([db, 200])
   }
-}, 120_000)
+})

@@ -101,7 +101,6 @@ test.if(canMakeCertificates)(
     expect(log).toContain('The new certificate is in use')
     expect(log).not.toContain('PRIVATE KEY')
   },
-  60_000,
 )
 
 test.if(canMakeCertificates)(
@@ -139,7 +138,6 @@ test.if(canMakeCertificates)(
     expect(await server.exited).toBe(0)
     expect(await server.log).not.toContain('were aborted')
   },
-  60_000,
 )
 
 const tls = { rejectUnauthorized: false }
@@ -186,7 +184,6 @@ test.if(canMakeCertificates && Bun.which('setsid') !== null)(
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)
   },
-  60_000,
 )
 
 test.if(canMakeCertificates)(

@@ -133,7 +133,7 @@ test('promise 41: nothing in a blob runs on our origin, however it is opened', a
       server.lines.some((line) => line.includes(`"/main/blob/1:hostile-${n}","status":200`)),
     ).toBe(true)
   }
-}, 180_000)
+})
 
 test('pictures and texts are shown, by themselves and in pages of others', async () => {
   await using server = await setupBlobs()
@@ -148,7 +148,7 @@ test('pictures and texts are shown, by themselves and in pages of others', async
   using stranger = serveStranger(`<!doctype html><img src="${picture}">`)
   await page.goto(stranger.url.href)
   expect(await page.evaluate('document.images[0].naturalWidth')).toBe(1)
-}, 180_000)
+})
 
 /** The smallest picture. */
 function onePixel(): Uint8Array<ArrayBuffer> {

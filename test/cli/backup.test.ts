@@ -61,7 +61,7 @@ describe('satchel backup', () => {
     for (const path of filesBelow(folder))
       expect(statSync(join(folder, path)).mode & 0o777).toBe(0o600)
     expect(statSync(folder).mode & 0o777).toBe(0o700)
-  }, 60_000)
+  })
 
   test('works without a server, on one database, and says what it made', async () => {
     using data = temporaryFolder()
@@ -80,7 +80,7 @@ describe('satchel backup', () => {
     expect(filesBelow(join(target.path, listed[0]!.backup))).not.toContain('server.sqlite')
     const text = await runSatchel(['backup', 'list', target.path])
     expect(text.stdout).toContain(listed[0]!.backup)
-  }, 60_000)
+  })
 
   test('shares unchanged blobs with the backup before, and each is whole without the other', async () => {
     await using server = await setupServer()
@@ -99,7 +99,7 @@ describe('satchel backup', () => {
     const { exitCode } = await runSatchel(['backup', 'verify', target.path])
     expect(exitCode).toBe(0)
     expect(inodeOf(second, added)).toBeGreaterThan(0)
-  }, 60_000)
+  })
 
   test('does not share a blob that was damaged in the backup before', async () => {
     await using server = await setupServer()
@@ -112,7 +112,7 @@ describe('satchel backup', () => {
     const second = await backUp()
     expect(readFileSync(join(target.path, second.backup, path), 'utf8')).toBe('some bytes')
     expect(await runSatchel(['backup', 'verify', target.path])).toMatchObject({ exitCode: 0 })
-  }, 60_000)
+  })
 
   test('names blobs that are damaged already, keeps the rest, and ends with 1', async () => {
     await using server = await setupServer()
@@ -131,7 +131,7 @@ describe('satchel backup', () => {
     expect(stderr).toContain(`${lost} of main`)
     expect(stderr).toContain(`${changed} of main`)
     expect(await runSatchel(['backup', 'verify', target.path])).toMatchObject({ exitCode: 0 })
-  }, 60_000)
+  })
 
   test('is refused beside another one, and of data in memory', async () => {
     await using server = await setupServer()
@@ -146,7 +146,7 @@ describe('satchel backup', () => {
     expect(exitCode).toBe(1)
     expect(stderr).toContain('keeps its data in memory')
     expect(readdirSync(target.path).filter((name) => name.endsWith('.partial'))).toEqual([])
-  }, 60_000)
+  })
 
   test('removes what an interrupted one has left, and nothing else', async () => {
     using data = temporaryFolder()
@@ -159,7 +159,7 @@ describe('satchel backup', () => {
     await runJson(['backup', target.path, '--data', data.path])
     expect(existsSync(left)).toBe(false)
     expect(existsSync(foreign)).toBe(true)
-  }, 60_000)
+  })
 
   test('ends with 1 and a sentence when the target cannot be written, and leaves nothing', async () => {
     using data = temporaryFolder()
@@ -171,7 +171,7 @@ describe('satchel backup', () => {
     expect(exitCode).toBe(1)
     expect(stderr).toContain(target)
     expect(readFileSync(target, 'utf8')).toBe('')
-  }, 60_000)
+  })
 
   test('warns of a target that others may enter', async () => {
     using data = temporaryFolder()
@@ -182,7 +182,7 @@ describe('satchel backup', () => {
     const { exitCode, stderr } = await runSatchel(['backup', target, '--data', data.path])
     expect(exitCode).toBe(0)
     expect(stderr).toContain(`Other users of this machine may enter ${target}`)
-  }, 60_000)
+  })
 })
 
 describe('satchel backup verify', () => {
@@ -229,7 +229,7 @@ describe('satchel backup verify', () => {
     writeFileSync(join(folder, 'databases/main/more'), '')
     const { stdout } = await runSatchel(['backup', 'verify', target.path])
     expect(stdout).toContain('added by somebody: databases/main/more')
-  }, 120_000)
+  })
 
   test('refuses a damaged manifest, and a folder without one is no backup', async () => {
     using data = temporaryFolder()
@@ -245,7 +245,7 @@ describe('satchel backup verify', () => {
     const missing = await runSatchel(['backup', 'verify', target.path])
     expect(missing.exitCode).toBe(2)
     expect(missing.stderr).toContain('There is no complete backup in')
-  }, 60_000)
+  })
 })
 
 describe('satchel backup list, verify and prune, and satchel restore', () => {

@@ -149,7 +149,7 @@ test('every command prints one object with --json, with times and errors of one 
   const apart = ['serve', 'test exec', 'log follow']
   const all = commandLines().filter((line) => !apart.includes(line))
   expect(all.filter((line) => !ran.some((each) => `${each} `.startsWith(`${line} `)))).toEqual([])
-}, 60_000)
+})
 
 test('a mistake of usage is an error of the same form in every command', async () => {
   const lines = commandLines()

@@ -36,7 +36,7 @@ describe('satchel restore', () => {
       data,
     ])
     expect(clients.map(({ clientId }) => clientId)).toEqual([place.clientId])
-  }, 60_000)
+  })
 
   test('goes on with a run, an epoch and a revision of its own, without codes and mails', async () => {
     await using place = await setupBackup()
@@ -55,7 +55,7 @@ describe('satchel restore', () => {
     expect(states.map(({ codes, mails }) => codes + mails)).toEqual([0, 0])
     expect(before.codes).toBeGreaterThan(0)
     expect(states.map(({ keys }) => keys)).toEqual([before.keys, before.keys])
-  }, 60_000)
+  })
 
   test('ends all logins with --revoke-logins', async () => {
     await using place = await setupBackup()
@@ -69,7 +69,7 @@ describe('satchel restore', () => {
     ])
     expect(stdout).toContain('Everybody logs in again')
     expect(stateOf(join(data, 'databases', 'main'))).toMatchObject({ keys: 0, refreshTokens: 0 })
-  }, 60_000)
+  })
 
   test('makes a database of its own beside the original, through the running server', async () => {
     await using place = await setupBackup()
@@ -90,7 +90,7 @@ describe('satchel restore', () => {
     expect(again.exitCode).toBe(1)
     expect(again.stderr).toContain('The database old exists already')
     expect(namesOf(join(server.folder, 'databases'))).toEqual(['main', 'old'])
-  }, 60_000)
+  })
 
   test('keeps the identity of a database that this server has no more', async () => {
     await using place = await setupBackup()
@@ -102,7 +102,7 @@ describe('satchel restore', () => {
     expect(id).toBe(stateOf(join(place.backup, 'databases', 'main')).id)
     // The credentials of its client are good again.
     expect(await server.token()).toBeString()
-  }, 60_000)
+  })
 })
 
 describe('satchel restore refuses, and writes nothing', () => {
@@ -113,7 +113,6 @@ describe('satchel restore refuses, and writes nothing', () => {
       flip(join(place.backup, 'databases', 'main', name))
       await expectRefusal(place, `damaged: databases/main/${name}`)
     },
-    60_000,
   )
 
   test('when a file is missing, cut short, or added', async () => {
@@ -126,7 +125,7 @@ describe('satchel restore refuses, and writes nothing', () => {
     await expectRefusal(place, 'damaged: databases/main/database.sqlite')
     rmSync(join(main, 'database.sqlite'))
     await expectRefusal(place, 'missing: databases/main/database.sqlite')
-  }, 60_000)
+  })
 
   test('when the manifest is damaged, missing or foreign', async () => {
     await using place = await setupBackup()
@@ -140,7 +139,7 @@ describe('satchel restore refuses, and writes nothing', () => {
     await expectRefusal(place, 'There is no complete backup', 2)
     writeFileSync(manifest, text.replaceAll('"path":"server.sqlite"', '"path":"../server.sqlite"'))
     await expectRefusal(place, 'manifest.json is damaged')
-  }, 60_000)
+  })
 
   test('paths out of the backup in a manifest of a stranger', async () => {
     await using place = await setupBackup()
@@ -153,7 +152,7 @@ describe('satchel restore refuses, and writes nothing', () => {
     const databases = [{ ...main!, name: '../evil' }]
     writeFileSync(manifest, writeManifest({ ...known, databases }).text)
     await expectRefusal(place, 'evil')
-  }, 60_000)
+  })
 
   test('a folder that holds anything, and the folder of a running server', async () => {
     await using place = await setupBackup()
@@ -168,7 +167,7 @@ describe('satchel restore refuses, and writes nothing', () => {
     expect(served.exitCode).toBe(1)
     expect(served.stderr).toContain('is not empty')
     expect(await rolesIn(place.server.folder)).toEqual(['one', 'two'])
-  }, 60_000)
+  })
 
   test('a database of a newer version, and one of another build', async () => {
     await using place = await setupBackup()
@@ -184,21 +183,17 @@ describe('satchel restore refuses, and writes nothing', () => {
       db.run("UPDATE migrations SET hash = 'x'")
     })
     await expectRefusal(place, 'Another build of Satchel made this data')
-  }, 60_000)
+  })
 
   test.each([
     ['trigger', 'CREATE TRIGGER evil AFTER UPDATE ON database BEGIN DELETE FROM clients; END'],
     ['view', 'CREATE VIEW evil AS SELECT 1'],
     ['virtual table', 'CREATE VIRTUAL TABLE evil USING fts5(text)'],
-  ])(
-    'a file with a %s that Satchel did not make',
-    async (kind, sql) => {
-      await using place = await setupBackup()
-      rewrite(place.backup, (db) => db.run(sql))
-      await expectRefusal(place, kind === 'virtual table' ? 'evil' : `the ${kind} "evil"`)
-    },
-    60_000,
-  )
+  ])('a file with a %s that Satchel did not make', async (kind, sql) => {
+    await using place = await setupBackup()
+    rewrite(place.backup, (db) => db.run(sql))
+    await expectRefusal(place, kind === 'virtual table' ? 'evil' : `the ${kind} "evil"`)
+  })
 
   test('a file whose structure is damaged, whatever its hash', async () => {
     await using place = await setupBackup()
@@ -208,7 +203,7 @@ describe('satchel restore refuses, and writes nothing', () => {
     writeFileSync(file, bytes)
     rehash(place.backup)
     await expectRefusal(place, 'it is damaged')
-  }, 60_000)
+  })
 
   test('a backup without its key, or with another key in the settings', async () => {
     await using place = await setupBackup()
@@ -226,7 +221,7 @@ describe('satchel restore refuses, and writes nothing', () => {
     // With the key that the server had it is complete.
     writeFileSync(settings, JSON.stringify({ secretKey: key.trim() }))
     expect((await runSatchel(args)).stderr).toBe('')
-  }, 60_000)
+  })
 
   test('a name that is none, and a choice that is not clear', async () => {
     await using place = await setupBackup()
@@ -238,7 +233,7 @@ describe('satchel restore refuses, and writes nothing', () => {
     )
     expect((await runSatchel([...args, '--db', 'main'])).exitCode).toBe(2)
     expect(namesOf(join(folder, 'databases'))).toEqual(['main'])
-  }, 60_000)
+  })
 })
 
 describe('users who were deleted after the backup', () => {
@@ -269,7 +264,7 @@ describe('users who were deleted after the backup', () => {
     const later = await runJson(['restore', after, '--data', join(place.path, 'later')])
     expect(later).toMatchObject({ erasedUsers: 0 })
     expect(await usersIn(join(place.path, 'later'))).toContain('bert@example.com')
-  }, 60_000)
+  })
 
   test('may be back where the later backup is damaged: a note names it', async () => {
     await using place = await setupBackup()
@@ -284,7 +279,7 @@ describe('users who were deleted after the backup', () => {
     expect(exitCode).toBe(0)
     expect(stderr).toContain(`The later backup ${basename(after)} cannot be read`)
     expect(await usersIn(data)).toContain('anna@example.com')
-  }, 60_000)
+  })
 })
 
 describe('a restore that was interrupted', () => {
@@ -303,7 +298,7 @@ describe('a restore that was interrupted', () => {
     await runJson(['restore', place.backup, '--data', data])
     expect(await rolesIn(data)).toEqual(['one', 'two'])
     expect(readdirSync(data).some((name) => name.startsWith('.'))).toBe(false)
-  }, 60_000)
+  })
 })
 
 /** Backups from before and after the work. */

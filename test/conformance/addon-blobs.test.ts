@@ -61,7 +61,7 @@ test('136, 137, 142: bytes put on one device are read on another as what they we
   // Values that were read and synced again did not become new blobs.
   await laptop.perform({ do: 'sync' })
   await untilBlobs(served, 6)
-}, 60_000)
+})
 
 test('136, 137: what the server offloads, the add-on reads as if it had been inline', async () => {
   await using served = await setup()
@@ -91,7 +91,7 @@ test('136, 137: what the server offloads, the add-on reads as if it had been inl
       text: 'ü'.repeat(40_000),
     },
   })
-}, 60_000)
+})
 
 /** So many contents are stored. */
 function untilBlobs(served: Served, expected: number): Promise<void> {

@@ -26,7 +26,7 @@ describe('a change is stored once (scenario 6)', () => {
     await expectRows(phone, [{ id: 'itmA', n: 1 }])
     await using laptop = await openDevice(served, ALICE)
     await expectRows(laptop, [{ id: 'itmA', n: 1 }])
-  }, 180_000)
+  })
 
   test('when its page is loaded again before the answer comes', async () => {
     await using served = await setupServed()
@@ -40,7 +40,7 @@ describe('a change is stored once (scenario 6)', () => {
     await expectRows(phone, [{ id: 'itmA', n: 1 }])
     await using laptop = await openDevice(served, ALICE)
     await expectRows(laptop, [{ id: 'itmA', n: 1 }])
-  }, 180_000)
+  })
 
   test('when it is repeated after its socket has told of another one', async () => {
     await using served = await setupServed()
@@ -63,7 +63,7 @@ describe('a change is stored once (scenario 6)', () => {
     for (const device of [phone, laptop]) {
       await expectRows(device, [{ id: 'itmA', n: 1, title: 'live' }])
     }
-  }, 180_000)
+  })
 })
 
 /** A device with an object that counts. */
@@ -136,7 +136,7 @@ test('a write while a sync is under way is kept (scenario 12)', async () => {
   await expectRows(phone, [{ id: 'itmA', title: 'three', more: true }])
   await using laptop = await openDevice(served, ALICE)
   await expectRows(laptop, [{ id: 'itmA', title: 'three', more: true }])
-}, 180_000)
+})
 
 test('clocks that are wrong by an hour do not decide for ever (scenario 20)', async () => {
   await using served = await setupServed()
@@ -159,7 +159,7 @@ test('clocks that are wrong by an hour do not decide for ever (scenario 20)', as
   })
   await pull(ahead)
   await expectRows(behind, [{ title: 'fourth' }])
-}, 180_000)
+})
 
 test('a first sync that fails loses nothing when the page is loaded again, and mails once (scenario 5)', async () => {
   await using served = await setupServed()
@@ -189,7 +189,7 @@ test('a first sync that fails loses nothing when the page is loaded again, and m
   const members = await laptop.run((db) => db.table('members').toArray())
   const names = members.map(({ email, userId }) => String(userId ?? email))
   expect(names.toSorted()).toEqual([ALICE, BOB])
-}, 180_000)
+})
 
 test('a server that is killed among pushes, again and again, executes each of them once (scenario 9)', async () => {
   await using served = await setupServed()
@@ -224,7 +224,7 @@ test('a server that is killed among pushes, again and again, executes each of th
   for (const device of [phone, laptop]) {
     await expectRows(device, [...all, { id: 'itmCount', n: 15 }])
   }
-}, 180_000)
+})
 
 test('a restart loses and doubles nothing of clients with live connections', async () => {
   await using served = await setupServed()
@@ -242,7 +242,7 @@ test('a restart loses and doubles nothing of clients with live connections', asy
   await using _ = await serve(served.surroundings, ['--port', port])
   for (const device of [phone, laptop]) await untilSent(device)
   for (const device of [phone, laptop]) await expectRows(device, [{ id: 'itmA', n: 2 }])
-}, 180_000)
+})
 
 test('102: an application that syncs more often than its limit allows waits, and is never refused (scenario 15)', async () => {
   await using served = await setupServed({ SATCHEL_RATE_LIMITS: 'syncs=4/2s' })
@@ -261,7 +261,7 @@ test('102: an application that syncs more often than its limit allows waits, and
   })
   await using laptop = await openDevice(served, ALICE)
   await expectRows(laptop, [{ id: 'itmA', n: 5 }])
-}, 180_000)
+})
 
 test('a backup that is older than its clients brings them back to what it has (scenario 23)', async () => {
   await using served = await setupServed()
@@ -285,4 +285,4 @@ test('a backup that is older than its clients brings them back to what it has (s
   cpSync(backup, data, { recursive: true })
   await using _ = await serve(served.surroundings, ['--port', port])
   await expectRows(phone, [{ id: 'itmA', title: 'kept' }])
-}, 180_000)
+})

@@ -167,7 +167,7 @@ describe('the add-on', () => {
       })
       expect(await app.user()).toMatchObject({ userId: ALICE, license: { status } })
     }
-  }, 180_000)
+  })
 
   test('78: logs in as another for the owner of a client that may do everything', async () => {
     await using served = await setupServed()

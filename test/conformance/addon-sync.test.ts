@@ -280,5 +280,5 @@ describe('a transaction that is rejected', () => {
     await untilSent(phone, 'extra')
     await using laptop = await openDevice(served, ALICE, { stores })
     await expectRows(laptop, [{ id: 'x' }], 'extra')
-  }, 180_000)
+  })
 })

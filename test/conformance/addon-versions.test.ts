@@ -55,7 +55,7 @@ describe.each(['dexie-cloud-addon-4.2.5', 'dexie-cloud-addon-4.3.9'] as const)('
     await expectLiveRows(older, [{ id: 'itm1', title: 'Rye bread' }])
     await older.run((db) => db.table('items').delete('itm1'))
     await expectLiveRows(newer, [])
-  }, 60_000)
+  })
 
   test('a realm with objects of both is shared between two users', async () => {
     await using served = await setupServed()
@@ -84,7 +84,7 @@ describe.each(['dexie-cloud-addon-4.2.5', 'dexie-cloud-addon-4.3.9'] as const)('
     await bob.run((db) => db.table('items').update('itm1', { title: 'Rye bread' }))
     await untilSent(bob)
     await expectRows(alice, [{ id: 'itm1', title: 'Rye bread' }])
-  }, 60_000)
+  })
 
   test('bytes, texts and Blobs that the newest uploads are read as what they were', async () => {
     await using served = await setupServed()
@@ -116,7 +116,7 @@ describe.each(['dexie-cloud-addon-4.2.5', 'dexie-cloud-addon-4.3.9'] as const)('
     expect(changed.of).toMatchObject({ ...ROW.of, title: 'Rye bread' })
     const putBack = await newer.perform<typeof ROW>({ do: 'read', id: 'itm2' })
     expect(putBack.of).toMatchObject({ nested, text, note: 'dark' })
-  }, 60_000)
+  })
 
   test('what the newest changes live arrives with its bytes', async () => {
     await using served = await setupServed()
@@ -129,7 +129,7 @@ describe.each(['dexie-cloud-addon-4.2.5', 'dexie-cloud-addon-4.3.9'] as const)('
     await until(async () => (await rows(older)).length === 1)
     const read = await older.perform<typeof ROW>({ do: 'read', id: 'itm1' })
     expect(read.of).toMatchObject(READ)
-  }, 60_000)
+  })
 })
 
 /** Waits for rows that come without a sync of the device's own. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answer as SyncAnswer } from '../domain/sync/setup'
@@ -13,8 +13,6 @@ import { type DexieCloud, listCommands, setupDexieCloud } from './dexie-cloud'
 
 const BOB = 'bob@example.com'
 const FOO = 'foo@demo.local'
-
-setDefaultTimeout(180_000)
 
 let server: TestServer
 let alice: DexieCloud

@@ -134,4 +134,4 @@ test('the guide moves a database of Dexie Cloud with its ids, owners and rights'
   const file = join(cli.folder, 'backup.zip')
   const imported = await runSatchel(['import', file, '--db', 'moved', ...data])
   expect(imported).toMatchObject({ exitCode: 0 })
-}, 180_000)
+})

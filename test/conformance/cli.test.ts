@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Caller, callerOf } from '../http/setup'
 import { setupServer, type TestServer } from '../setup'
 import { type DexieCloud, login, mailsTo, setupDexieCloud } from './dexie-cloud'
@@ -13,8 +13,6 @@ const ALICE = 'alice@example.com'
 const BOB = 'bob@example.com'
 const EVE = 'eve@example.com'
 const ALL_SCOPES = 6
-
-setDefaultTimeout(180_000)
 
 let server: TestServer
 /** Two folders: of the creator of the database and of another manager. */

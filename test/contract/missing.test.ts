@@ -17,7 +17,7 @@ const SAMPLE = [
 ]
 
 test('an engine that has no value at once passes the contract suite, and tests of objects and sync', async () => {
-  const run = Bun.spawn([process.execPath, 'test', '--timeout', '60000', ...SAMPLE], {
+  const run = Bun.spawn([process.execPath, 'test', '--timeout', '180000', ...SAMPLE], {
     // A unit that asks for hundreds of values is quicker with fewer runs.
     env: { ...process.env, SATCHEL_TEST_ENGINE: 'missing', SATCHEL_TEST_MISSES: '25' },
     stdout: 'pipe',

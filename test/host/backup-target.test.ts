@@ -88,5 +88,5 @@ describe.skipIf(!canFreeze())('a disk for backups that hangs', () => {
     await hanging(async () => await lock[Symbol.asyncDispose]())
     // Whatever changes the disk waits for it.
     expect(hung).toBeGreaterThan(10)
-  }, 120_000)
+  })
 })

@@ -104,6 +104,5 @@ describe.skipIf(!mayMount)('a start on a full disk', () => {
       const rows = await callerOf(`${again.url}/main`, before.token).get('/my/plain')
       expect(idsOf(rows.body)).toEqual(['a', 'b', 'c', 'd'])
     },
-    180_000,
   )
 })

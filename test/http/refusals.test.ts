@@ -208,7 +208,7 @@ describe('a caller without permission', () => {
       const enough = await (await server.as(ALICE, needed)).send(method, path, options)
       expect([200, 400, 404]).toContain(enough.status)
     }
-  }, 60_000)
+  })
 
   test('with IMPERSONATE and MANAGE_DB alone nothing of the data', async () => {
     await using server = await setupData()

@@ -64,4 +64,4 @@ test('while the unread answers of a caller take all of its memory, large answers
   }
   expect((await alice.post('/my/plain', echoed)).status).toBe(200)
   expect((await alice.get('/my/plain/echoed')).text).toContain(echoed.text)
-}, 180_000)
+})

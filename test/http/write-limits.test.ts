@@ -87,7 +87,7 @@ test('a request whose caller disconnects stores nothing', async () => {
     expect(refusals().at(-1)).toMatch(/"code":"(BUSY|INVALID_REQUEST)"/)
   }
   expect((await server.root.get('/public/items?$limit=1')).body).toEqual([])
-}, 60_000)
+})
 
 function many<T>(length: number, make: (n: number) => T): T[] {
   return Array.from({ length }, (_, n) => make(n))

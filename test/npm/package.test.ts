@@ -93,7 +93,7 @@ test('npm installs the package in a workspace, from the lock file and beside ano
     const version = await run(app, 'npx', '--no-install', 'satchel', '--version')
     expect(version).toStartWith(`${current}\n`)
   }
-}, 180_000)
+})
 
 /** These machines may be slow: the tests of the guide have as much time as other tests. */
 const PATIENCE = ['--testTimeout=150000', '--hookTimeout=150000']
@@ -122,12 +122,12 @@ describe('of the guide', () => {
     const output = await run(path, ...vitest)
     expect(output).toContain('Test Files  2 passed (2)')
     expect(output).toContain('6 passed')
-  }, 180_000)
+  })
 
   test('a test passes in node:test', async () => {
     writeFileSync(join(path, 'todo.test.mjs'), EXAMPLES.get('todo.test.mjs') ?? '')
     expect(await run(path, 'node', '--test', 'todo.test.mjs')).toMatch(/^# pass 1$|^ℹ pass 1$/m)
-  }, 180_000)
+  })
 
   test('the steps of the workflow run in an application that keeps the package', async () => {
     const [, text = ''] =
@@ -149,14 +149,14 @@ describe('of the guide', () => {
     writeFileSync(join(application, 'sharing.test.ts'), EXAMPLES.get('sharing.test.ts') ?? '')
     const vitest = join(modules, 'vitest', 'vitest.mjs')
     expect(await run(application, 'node', vitest, 'run', ...PATIENCE)).toContain('1 passed')
-  }, 180_000)
+  })
 
   test('a test passes in bun test', async () => {
     const code = EXAMPLES.get('sharing.test.ts')?.replace("from 'vitest'", "from 'bun:test'") ?? ''
     writeFileSync(join(path, 'bun.test.ts'), code)
     const bun = [process.execPath, 'test', '--timeout', '60000', './bun.test.ts']
     expect(await run(path, ...bun)).toContain('1 pass')
-  }, 180_000)
+  })
 
   test('pages are logged in and sync in Playwright, with a backend for each worker', async () => {
     const databaseUrl = "globalThis.databaseUrl ?? 'https://db.example.com/main'"
@@ -181,7 +181,7 @@ describe('of the guide', () => {
     writeFileSync(join(path, 'playwright.config.ts'), `export default ${JSON.stringify(config)}`)
     const playwright = ['node', 'node_modules/@playwright/test/cli.js', 'test']
     expect(await run(path, ...playwright)).toContain('2 passed')
-  }, 180_000)
+  })
 })
 
 /** A workflow of GitHub Actions. */
@@ -226,7 +226,7 @@ test('the module offers every address for tests, under Node.js', async () => {
     wrong: true,
     slash: 'A path begins with a slash: "/my/todos" instead of "my/todos"',
   })
-}, 180_000)
+})
 
 const ALL = `
 import { startSatchel } from 'satchel/testing'
@@ -414,7 +414,7 @@ test('the command runs the executable, and ends with it or with its own parent',
   })
   expect(await failing.stderr.text()).toContain('Unknown command')
   expect(await failing.exited).toBe(2)
-}, 180_000)
+})
 
 test('a machine without an executable is told how to get one', async () => {
   using folder = temporaryFolder()

@@ -15,7 +15,7 @@ test('promise 3: a damaged page is refused, answered with an error, named or of 
   expect(Object.values(ends).reduce((sum, count) => sum + count)).toBe(40)
   // Each end is reached.
   for (const count of Object.values(ends)) expect(count).toBeGreaterThan(0)
-}, 180_000)
+})
 
 test('promise 3: rows have checksums where a flipped bit gives rights, shows wrong data or loses a write', async () => {
   await using base = await setupStore()

@@ -15,5 +15,4 @@ test.skipIf(!canLoadLayer())(
     expect(calls).toBeGreaterThan(500)
     expect([...outcomes.keys()]).toContain('STORAGE_FULL')
   },
-  180_000,
 )

@@ -10,4 +10,4 @@ test('promise 6: the deletion of a user that kill -9 hits goes on, each realm al
   const { kills, problems } = await killDeletions(3, 6, 1_000)
   expect(problems).toEqual([])
   expect(kills).toBe(6)
-}, 180_000)
+})

@@ -191,6 +191,5 @@ describe('promise 27: what the executable opens', () => {
       expect(opened.some((path) => path.includes('/blobs/incoming/'))).toBe(true)
       expect(opened.filter((path) => !isHarmless(path, executable.folder))).toEqual([])
     },
-    60_000,
   )
 })

@@ -152,7 +152,7 @@ describe('promise 30', () => {
     const seen = await callers.alice.get('/my/items?country=SE&country=NO')
     expect(seen.body).toBeArrayOfSize(2)
     expect(server.lines.filter((line) => line.includes('"level":"error"'))).toEqual([])
-  }, 120_000)
+  })
 
   test('nor a name from a schema, an origin or a command', async () => {
     using sql = recordSql()

@@ -246,7 +246,7 @@ describe('promise 33: random requests', () => {
     }
     expect(found).toEqual([])
     expect(server.lines.filter((line) => line.includes('"level":"error"'))).toEqual([])
-  }, 120_000)
+  })
 })
 
 async function prepare(server: DocumentServer): Promise<void> {

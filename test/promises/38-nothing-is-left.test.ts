@@ -27,7 +27,7 @@ test('promise 38: requests that end in every way leave no descriptor open', asyn
   // A leak of one kind would leave thirty; idle connections may be a few more than before.
   await until(() => descriptorsOf(executable) <= before + 5)
   expect(descriptorsOf(executable)).toBeLessThanOrEqual(before + 5)
-}, 180_000)
+})
 
 async function burst(executable: Executable): Promise<void> {
   const { anyone, main } = executable
@@ -82,4 +82,4 @@ test('promise 38: the log of the database stays below 64 MiB, whatever is writte
   }
   expect(largest).toBeLessThan(64 * MIB)
   await until(() => statSync(file).size > 64 * MIB)
-}, 180_000)
+})

@@ -36,7 +36,7 @@ test('promise 45: SIGTERM answers a large write and a large list that are in fli
   await using restarted = await startExecutable(folder.path, { client: ended.client })
   const alice = await restarted.as(ALICE)
   expect(objectsOf(await alice.get('/my/items?country=NO'))).toHaveLength(COUNT)
-}, 180_000)
+})
 
 test('promise 45: SIGTERM does not wait for work whose caller has gone, and stores no part of it', async () => {
   using folder = temporaryFolder()
@@ -58,7 +58,7 @@ test('promise 45: SIGTERM does not wait for work whose caller has gone, and stor
   await using restarted = await startExecutable(folder.path, { client: ended.client })
   const alice = await restarted.as(ALICE)
   expect(objectsOf(await alice.get('/my/items')).length % COUNT).toBe(0)
-}, 180_000)
+})
 
 const MINIMAL = { prefer: 'return=minimal' }
 

@@ -37,7 +37,6 @@ test.skipIf(!mayMount)(
     }
     expect((await root.post('/all/roles', rows.slice(0, 1))).status).toBe(200)
   },
-  120_000,
 )
 
 test.skipIf(!mayMount)(
@@ -61,5 +60,4 @@ test.skipIf(!mayMount)(
     expect(await restore()).toMatchObject({ exitCode: 0, stderr: '' })
     expect(await satchel(['verify', '--data', data], { cwd })).toMatchObject({ exitCode: 0 })
   },
-  120_000,
 )

@@ -77,7 +77,7 @@ test('promise 57: after user delete and db compact no file has marked bytes, wit
   expect(marked(data)).toEqual([])
   expect((await bob.get('/my/plain')).body).toHaveLength(10)
   expect((await root.get(`/users/${USER}`)).status).toBe(404)
-}, 60_000)
+})
 
 /** The files below a folder in which the mark can be read. */
 function marked(folder: string): readonly string[] {

@@ -42,7 +42,7 @@ describe.each([...RELEASED.map((release) => release.version), 'this one'])(
 
     test('is small', async () => {
       expect((await bytes()).length).toBeLessThan(MOST_BYTES)
-    }, 60_000)
+    })
 
     test('holds all that it held, and the job that was half done is completed', async () => {
       using folder = temporaryFolder()
@@ -58,7 +58,7 @@ describe.each([...RELEASED.map((release) => release.version), 'this one'])(
         const args = [...command.split(' '), '--data', folder.path]
         expect(await runSatchel(args)).toMatchObject({ exitCode: 0, stderr: '' })
       }
-    }, 120_000)
+    })
 
     test('is served: its client logs in, and reads what is there', async () => {
       using folder = temporaryFolder()
@@ -79,7 +79,7 @@ describe.each([...RELEASED.map((release) => release.version), 'this one'])(
       const headers = { authorization: `Bearer ${accessToken}` }
       const picture = await fetch(`${server.url}/main/blob/1:picture`, { headers })
       expect(await picture.text()).toBe('the bytes of a picture')
-    }, 60_000)
+    })
 
     test('is copied before a later version changes it, which this version refuses then', async () => {
       using folder = temporaryFolder()
@@ -108,7 +108,7 @@ describe.each([...RELEASED.map((release) => release.version), 'this one'])(
       const copy = `${file}.before-${String(before?.['name'])}`
       await Bun.write(databaseFile(old.path), Bun.file(copy))
       expect(rowsAsIn(old.path, content.rows)).toEqual(content.rows)
-    }, 60_000)
+    })
   },
 )
 
@@ -121,7 +121,7 @@ test('the folder has rows in every table', async () => {
   expect(empty).toEqual([])
   const kept = readdirSync(join(folder.path, 'databases', 'main'))
   expect(kept.toSorted()).toEqual(['blobs', 'database.sqlite', 'secret.key'])
-}, 60_000)
+})
 
 const LEAVING = "SELECT count(*) AS left FROM o_5 WHERE key GLOB 'leaving*'"
 

@@ -24,7 +24,7 @@ describe('the write-ahead log', () => {
     await write(database, table, 0)
     await until(() => statSync(file).size > before + 5 * MIB)
     expect(reports).toEqual([])
-  }, 60_000)
+  })
 
   test('of every database is copied by one worker, which ends with the last of them', async () => {
     using workers = countWorkers()
@@ -45,7 +45,7 @@ describe('the write-ahead log', () => {
       })
     }
     expect(workers.ended()).toBe(1)
-  }, 60_000)
+  })
 
   test('stays below 64 MiB under sustained writes, with readers at work', async () => {
     await using opened = setupDatabase()
@@ -69,7 +69,7 @@ describe('the write-ahead log', () => {
     expect(largest).toBeLessThan(64 * MIB)
     expect(statSync(file).size).toBeGreaterThan(128 * MIB)
     expect(reports).toEqual([])
-  }, 60_000)
+  })
 
   test('is copied by nobody in-line while a reader holds it, and holds up no group', async () => {
     await using log = setupLog()
@@ -88,7 +88,7 @@ describe('the write-ahead log', () => {
     // The restart of the writer would have copied 100 MiB by now.
     expect(log.inLine()).toBe(0)
     expect(statSync(log.file).size).toBeLessThan(before + 16 * MIB)
-  }, 60_000)
+  })
 
   test('is short again when the reader has gone, although nobody writes', async () => {
     await using log = setupLog()
@@ -103,7 +103,7 @@ describe('the write-ahead log', () => {
     await until(() => statSync(`${log.file}-wal`).size < 64 * MIB)
     expect(statSync(log.file).size).toBeGreaterThan(90 * MIB)
     expect(log.reports).toEqual([])
-  }, 60_000)
+  })
 
   test('is asked for again only after some growth while a reader stops it', async () => {
     await using log = setupLog()
@@ -115,7 +115,7 @@ describe('the write-ahead log', () => {
     const known = log.passes()
     for (let round = 0; round < 20; round += 1) await log.checkpoints.consider()
     expect(log.passes()).toBe(known)
-  }, 60_000)
+  })
 
   test('is restarted after a reader of another process has gone', async () => {
     await using opened = setupDatabase()
@@ -134,7 +134,7 @@ describe('the write-ahead log', () => {
       return logOf(file) < pinned
     })
     expect(logOf(file)).toBeLessThan(pinned)
-  }, 60_000)
+  })
 
   test('is copied by another thread than the one that checks the structure of a file', async () => {
     await using opened = setupDatabase()
@@ -148,7 +148,7 @@ describe('the write-ahead log', () => {
       break
     }
     expect({ started: workers.started(), ended: workers.ended() }).toEqual({ started: 1, ended: 1 })
-  }, 60_000)
+  })
 
   test('is empty when the database is closed, and nothing of it is lost', async () => {
     await using opened = setupDatabase({ durability: 'full' })

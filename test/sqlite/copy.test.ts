@@ -29,7 +29,7 @@ describe('a copy of a database', () => {
     expect(statSync(file).size).toBe(copy.size)
     expect(keysIn(file)).toEqual(Array.from({ length: 40 }, (_, n) => `before-${n}`).toSorted())
     expect(revisionIn(file)).toBe(copy.facts.revision)
-  }, 60_000)
+  })
 
   test('is the same while pages go from the log to the file meanwhile', async () => {
     await using opened = setupDatabase()
@@ -49,7 +49,7 @@ describe('a copy of a database', () => {
     expect(statSync(file).size).toBeGreaterThanOrEqual(sizeBefore)
     expect(valuesIn(saved).every((value) => !value.includes('changed'))).toBe(true)
     expect(keysIn(saved)).toHaveLength(180)
-  }, 60_000)
+  })
 
   test('begins with a log that is in the file, and takes nothing from the log that begins anew', async () => {
     await using opened = setupDatabase()
@@ -61,7 +61,7 @@ describe('a copy of a database', () => {
     using target = temporaryFolder()
     const saved = await save(copy, target.path, () => change(database, table, 'before', 20))
     expect(valuesIn(saved).every((value) => !value.includes('changed'))).toBe(true)
-  }, 60_000)
+  })
 
   test('leaves the locks of SQLite on the file', async () => {
     await using opened = setupDatabase()
@@ -82,7 +82,7 @@ describe('a copy of a database', () => {
     expect(statSync(`${file}-wal`).size).toBeGreaterThan(0)
     await write(database, table, 'after', 3)
     expect(keysIn(file)).toHaveLength(6)
-  }, 60_000)
+  })
 
   test('ends with a sentence when too much is written meanwhile, and writes go on', async () => {
     await using opened = setupDatabase({ longestLog: 4 * MIB })
@@ -102,7 +102,7 @@ describe('a copy of a database', () => {
     await write(database, table, 'after', 1)
     // What the copy held goes to the file again.
     await until(() => checkpoint(file) === 0)
-  }, 60_000)
+  })
 
   test('ends when its database is closed, and reads no other file', async () => {
     await using opened = setupDatabase()

@@ -18,7 +18,7 @@ test('the bytes of erased rows are in no file, although nobody writes afterwards
   await until(() => statSync(`${file}-wal`).size === 0)
   expect(marked(folder)).toEqual([])
   expect(reports).toEqual([])
-}, 60_000)
+})
 
 test('a reader keeps erased rows in the log until it is gone', async () => {
   await using opened = setupDatabase()
@@ -34,7 +34,7 @@ test('a reader keeps erased rows in the log until it is gone', async () => {
   await until(() => statSync(`${file}-wal`).size === 0)
   expect(marked(folder)).toEqual([])
   expect(reports).toEqual([])
-}, 60_000)
+})
 
 /** Rows of every size that a page, a part of one and a chain of pages hold. */
 async function writeMarked(database: Database): Promise<void> {

@@ -85,7 +85,7 @@ test('the log is folded into the heads when it has grown, a part by each commit'
   expect(count(file, logged)).toBeLessThanOrEqual(afterIt + 1)
   expect(await changedAfter(database, refs, last - 1)).toEqual(['k7', 'k8'])
   expect(await changedAfter(database, refs, revisions[4]!)).toHaveLength(2_500)
-}, 60_000)
+})
 
 test('what changed is known after a crash and after a restart, before and after the log is folded', async () => {
   await using opened = setupDatabase()
@@ -116,7 +116,7 @@ test('what changed is known after a crash and after a restart, before and after 
     )
   }
   expect(count(join(copies.path, 'database.sqlite'), MOVED_HEADS)).toBeGreaterThan(0)
-}, 60_000)
+})
 
 test('a commit that fails logs nothing', async () => {
   await using opened = setupDatabase()

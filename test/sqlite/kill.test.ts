@@ -25,7 +25,7 @@ test('acknowledged units survive kill -9, and every unit is stored completely or
     expect(db.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   }
   expect(answered.length).toBeGreaterThan(ROUNDS * 20)
-}, 60_000)
+})
 
 /** Kills a writer after at least thirty answers, in each round after more; the units that were answered. */
 async function writeAndKill(folder: string, round: number): Promise<string[]> {

@@ -84,7 +84,7 @@ test('users who stand together are listed like others, from either end and the m
       }
     }
   }
-}, 180_000)
+})
 
 function passes(user: User, { search, type, active }: UserFilter): boolean {
   const isFound = search === undefined || textsOf(user).search.includes(search)

@@ -48,4 +48,4 @@ test('objects that are too many to be located are found among the next rows, pag
     expect(found).toBe(OWN + 1)
     expect(shortest).toBe(0)
   }
-}, 60_000)
+})

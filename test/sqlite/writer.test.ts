@@ -278,7 +278,7 @@ describe('another process that writes', () => {
     other.run('ROLLBACK')
     await put(writer, table, 'b')
     expect(await keysOf(writer, table)).toEqual(['b'])
-  }, 60_000)
+  })
 })
 
 describe('a unit that does not end', () => {
@@ -310,7 +310,7 @@ describe('a unit that does not end', () => {
     })
     expect(await keysOf(writer, table)).toEqual(['next', 'beside'])
     expect(late).toHaveLength(1)
-  }, 60_000)
+  })
 
   test('because it awaits a write of its own database is ended with an error', async () => {
     await using writer = setupWriter(HASTE)
@@ -320,7 +320,7 @@ describe('a unit that does not end', () => {
     })
     expect(await messageOf(unit)).toEndWith('it awaits something else, such as another write')
     expect(await writer.run(() => 2)).toBe(2)
-  }, 60_000)
+  })
 
   test('makes the units behind it refused after five seconds, and is ended after ten', async () => {
     await using writer = setupWriter(HASTE)
@@ -338,7 +338,7 @@ describe('a unit that does not end', () => {
       'BUSY 1: The request took longer than 10 s and nothing was stored: write less at once',
     ])
     expect(await writer.run(() => 2)).toBe(2)
-  }, 60_000)
+  })
 
   test('is ended when its caller or the database goes', async () => {
     await using writer = setupWriter()
@@ -368,70 +368,66 @@ describe('a unit that does not end', () => {
     await writer.close(() => new SatchelError('BUSY', 'closing'))
     expect(await last).toBe('BUSY')
     expect(await keysOf(writer, table)).toEqual(['kept'])
-  }, 60_000)
+  })
 })
 
 describe('others get turns', () => {
   test.each([
     ['one object with many index entries', 1, 60_000],
     ['many objects', 20_000, 1],
-  ])(
-    'while a unit puts, replaces and removes %s',
-    async (_, objects, tags) => {
-      await using writer = setupWriter()
-      const { table, index } = await writer.run((tx) => {
-        const declared = declare(tx, 'tagged', '@id, *tags')
-        return { table: declared, index: declared.indexes[0]!.number }
-      })
-      const entriesOf = (from: number) =>
-        Array.from({ length: tags }, (_, n) => ({ index, key: Buffer.from(`6${from + n}`) }))
-      const puts = Array.from({ length: objects }, (_, n) =>
-        fresh(`k${n}`, { entries: entriesOf(0) }),
-      )
-      const turns: number[] = []
-      /** Does the work for some of the objects in each step. */
-      const counted = async (work: (tx: WriteTx, from: number, to: number) => void) => {
-        let count = 0
-        let isOver = false
-        const tick = () => {
-          count += 1
-          if (!isOver) setImmediate(tick)
-        }
-        tick()
-        await writer.runSteps(async (step) => {
-          for (let from = 0; from < objects; from += 256) {
-            await step((tx) => work(tx, from, from + 256))
-          }
-        })
-        isOver = true
-        turns.push(count)
+  ])('while a unit puts, replaces and removes %s', async (_, objects, tags) => {
+    await using writer = setupWriter()
+    const { table, index } = await writer.run((tx) => {
+      const declared = declare(tx, 'tagged', '@id, *tags')
+      return { table: declared, index: declared.indexes[0]!.number }
+    })
+    const entriesOf = (from: number) =>
+      Array.from({ length: tags }, (_, n) => ({ index, key: Buffer.from(`6${from + n}`) }))
+    const puts = Array.from({ length: objects }, (_, n) =>
+      fresh(`k${n}`, { entries: entriesOf(0) }),
+    )
+    const turns: number[] = []
+    /** Does the work for some of the objects in each step. */
+    const counted = async (work: (tx: WriteTx, from: number, to: number) => void) => {
+      let count = 0
+      let isOver = false
+      const tick = () => {
+        count += 1
+        if (!isOver) setImmediate(tick)
       }
-      await counted((tx, from, to) => tx.objects.put(table, puts.slice(from, to), NOW))
-      const stored = await writer.run((tx) =>
-        tx.objects.findMany(
-          table,
-          puts.map(({ key }) => key),
-        ),
-      )
-      const replacements = puts.map((replaced) => ({
-        ...replaced,
-        entries: entriesOf(tags),
-        previous: stored.get(replaced.key)!,
-        previousTraces: replaced,
-      }))
-      await counted((tx, from, to) => tx.objects.put(table, replacements.slice(from, to), NOW))
-      const removals = [...stored.values()].map((previous) => ({
-        previous,
-        entries: entriesOf(tags),
-        blobs: [],
-      }))
-      await counted((tx, from, to) => tx.objects.remove(table, removals.slice(from, to), NOW))
-      expect(Math.min(...turns)).toBeGreaterThan(3)
-      const { connection } = writer
-      expect(connection.prepare('SELECT 1 FROM index_entries LIMIT 1').get()).toBeNull()
-    },
-    20_000,
-  )
+      tick()
+      await writer.runSteps(async (step) => {
+        for (let from = 0; from < objects; from += 256) {
+          await step((tx) => work(tx, from, from + 256))
+        }
+      })
+      isOver = true
+      turns.push(count)
+    }
+    await counted((tx, from, to) => tx.objects.put(table, puts.slice(from, to), NOW))
+    const stored = await writer.run((tx) =>
+      tx.objects.findMany(
+        table,
+        puts.map(({ key }) => key),
+      ),
+    )
+    const replacements = puts.map((replaced) => ({
+      ...replaced,
+      entries: entriesOf(tags),
+      previous: stored.get(replaced.key)!,
+      previousTraces: replaced,
+    }))
+    await counted((tx, from, to) => tx.objects.put(table, replacements.slice(from, to), NOW))
+    const removals = [...stored.values()].map((previous) => ({
+      previous,
+      entries: entriesOf(tags),
+      blobs: [],
+    }))
+    await counted((tx, from, to) => tx.objects.remove(table, removals.slice(from, to), NOW))
+    expect(Math.min(...turns)).toBeGreaterThan(3)
+    const { connection } = writer
+    expect(connection.prepare('SELECT 1 FROM index_entries LIMIT 1').get()).toBeNull()
+  })
 
   test('while one unit removes all members of a large realm', async () => {
     await using writer = setupWriter()
@@ -455,7 +451,7 @@ describe('others get turns', () => {
     expect(count).toBeGreaterThan(3)
     const { connection } = writer
     expect(connection.prepare('SELECT 1 FROM memberships LIMIT 1').get()).toBeNull()
-  }, 20_000)
+  })
 })
 
 /** Does the work and forgets its error. */

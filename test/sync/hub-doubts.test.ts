@@ -1,13 +1,10 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { administrator, as } from '../access/setup'
 import { PUBLIC_REALM } from '../../src/domain/store/realms'
 import type { User } from '../../src/domain/store/users'
 import { realmSetHash } from '../../src/domain/sync/realm-set'
 import { user } from '../contract/user-fixture'
 import { ALICE, BOB, settled, setupHub, type TestHub } from './setup'
-
-// Thousands of rows or sockets take long on a busy machine.
-setDefaultTimeout(180_000)
 
 const REALM = { realmId: 'rlmA', name: 'A', owner: ALICE.id }
 const MEMBER = { id: 'm', realmId: 'rlmA', email: BOB.email, userId: BOB.id }

@@ -47,7 +47,7 @@ test('a background job pauses as long as it works, others do not', async () => {
   expect(await restOf('drop-index')).toBeGreaterThan(0.9)
   // A busy machine lets each of them wait at times.
   for (const kind of ['leave', 'index'] as const) while ((await restOf(kind)) >= 0.9);
-}, 60_000)
+})
 
 test('a runner that ends does not wait for the rest, and the job goes on with the next', async () => {
   await using base = await setupStore()

@@ -98,14 +98,14 @@ test('objects with more index entries than they may have are found, exported and
   expect(await counts('new2')).toEqual([1, 2])
   expect(await counts(`old${TAGS - 1}`)).toEqual([0, 2])
   expect(await faults()).toEqual([])
-}, 60_000)
+})
 
 test('an object is refused that replaces them with as many entries, by its place and its index', async () => {
   await using place = await setup()
   const refused = await place.put(tagged('new', 1), tagged('other', TAGS, 'b')).catch(String)
   expect(refused).toContain('the object at [1] has 60000, most of them for "tags"')
   expect(await place.counts('new0')).toEqual([0, 2])
-}, 60_000)
+})
 
 test('one of them is replaced in a request, however many entries it has', async () => {
   await using place = await setup()
@@ -114,7 +114,7 @@ test('one of them is replaced in a request, however many entries it has', async 
   expect(await place.counts('old0')).toEqual([1, 2])
   await place.put(tagged('new', 1, 'b'))
   expect(await place.counts('new0')).toEqual([1, 2])
-}, 60_000)
+})
 
 test('one of them is deleted while others have their turns', async () => {
   await using place = await setup()
@@ -124,7 +124,7 @@ test('one of them is deleted while others have their turns', async () => {
   expect(await place.counts('old1')).toEqual([0, 1])
   expect(await work(place.database)).toBe(0)
   expect(await place.faults()).toEqual([])
-}, 60_000)
+})
 
 test('an index is built on each of them in a unit of its own', async () => {
   await using place = await setup()
@@ -133,7 +133,7 @@ test('an index is built on each of them in a unit of its own', async () => {
   await database.write((tx) => declareTables(tx, parseStores({ items: '@id, *tags' }), NOW))
   expect(await work(database)).toBe(2)
   expect(await place.faults()).toEqual([])
-}, 60_000)
+})
 
 test('their realm is erased in several units', async () => {
   await using place = await setup()
@@ -147,4 +147,4 @@ test('their realm is erased in several units', async () => {
   expect(await place.counts('c0')).toEqual([0, 2])
   expect(await work(database)).toBeGreaterThan(2)
   expect(await faults()).toEqual([])
-}, 60_000)
+})

@@ -769,5 +769,5 @@ describe('kept operations', () => {
       expect(count).toBeGreaterThan(0)
       expect(count).toBeLessThan(300)
     }
-  }, 30_000)
+  })
 })

@@ -1,9 +1,6 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../../src/domain/store/store'
 import { card, change, connect, insert, put, read, setupPush } from './push-setup'
-
-// Thousands of rows or sockets take long on a busy machine.
-setDefaultTimeout(180_000)
 
 const ROWS = 6_000
 const keys = Array.from({ length: ROWS }, (_, n) => `c${String(n).padStart(5, '0')}`)

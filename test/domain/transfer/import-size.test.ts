@@ -101,7 +101,7 @@ test('real places come in from an array without keys, while others write on', as
   }
   expect(objects).toBe(COUNT)
   expect(bytes).toBeGreaterThan(source.size)
-}, 180_000)
+})
 
 test('the memory it takes does not grow with the file', async () => {
   await using base = await setupDatabase()
@@ -118,7 +118,7 @@ test('the memory it takes does not grow with the file', async () => {
   })
   // It has 200 MB, of which no more than a fraction is ever there at once.
   expect(grown).toBeLessThan(130)
-}, 180_000)
+})
 
 test.each([
   ['a section file', (object: object) => ({ data: { 'rlm-public': { notes: { x: object } } } })],

@@ -164,7 +164,7 @@ test('an export that is imported into an empty database and exported again is th
     }),
     { numRuns: 25 },
   )
-}, 180_000)
+})
 
 /** The lines in an order that does not depend on when they came. */
 function sorted(text: string): string[] {

@@ -54,7 +54,7 @@ test('a log of 40 MB is stored, and the answer does not repeat it (scenario 26)'
   expect(answer.text.length).toBeLessThan(10_000)
   expect(answer.body).toMatchObject({ rejections: [], changes: [] })
   expect((await alice.get('/my/plain/a99-39')).body).toMatchObject({ text })
-}, 60_000)
+})
 
 test('an object that is nested too deeply costs its transaction alone', async () => {
   await using server = await setupData()
@@ -99,7 +99,7 @@ test('eight answers are streamed at a time, and cut short when they fail', async
   expect(cut).toContain('"changes":[{"table":"plain"')
   expect(cut).not.toContain('"serverRevision"')
   expect(cut).not.toEndWith('0\r\n\r\n')
-}, 60_000)
+})
 
 /** A first sync whose answer is not read beyond its beginning. */
 function beginReading({ url }: DataServer, { token }: Caller) {
