@@ -1,3 +1,4 @@
+import { moveByArrows } from '../parts/arrow-keys'
 import { Text } from '../parts/text'
 import { hrefOf } from '../shell/route'
 
@@ -21,7 +22,7 @@ export function Tables({ tables, current }: { tables: readonly TableInfo[]; curr
   const own = tables.filter(({ name }) => !OF_SHARING.has(name))
   const shared = tables.filter(({ name }) => OF_SHARING.has(name))
   return (
-    <nav class="tables" aria-label="Tables">
+    <nav class="tables" aria-label="Tables" onKeyDown={moveByArrows}>
       <Links tables={own} current={current} />
       {shared.length > 0 && <hr />}
       <Links tables={shared} current={current} />

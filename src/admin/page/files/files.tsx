@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Ago } from '../parts/ago'
+import { moveByArrows } from '../parts/arrow-keys'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { PageHead } from '../parts/page-head'
@@ -60,7 +61,7 @@ export function Files() {
           </Empty>
         ) : (
           <div class="sheet-box">
-            <table class="sheet">
+            <table class="sheet" onKeyDown={moveByArrows}>
               <thead>
                 <tr>
                   <th scope="col">File</th>

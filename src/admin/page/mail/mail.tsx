@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Ago } from '../parts/ago'
+import { moveByArrows } from '../parts/arrow-keys'
 import { copyText } from '../parts/clipboard'
 import { Copy } from '../parts/copy'
 import { Empty } from '../parts/empty'
@@ -45,7 +46,7 @@ export function Mail() {
         )}
         {newest !== undefined && <NewestCode mail={newest} />}
         {mails.length > 0 && (
-          <ul class="list" aria-label="Mails">
+          <ul class="list" aria-label="Mails" onKeyDown={moveByArrows}>
             {mails.map((mail) => (
               <MailRow key={mail.id} mail={mail} isChosen={mail.id === chosen} />
             ))}

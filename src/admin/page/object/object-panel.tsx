@@ -40,7 +40,11 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
   const [sharedWith, setSharedWith] = useState<string | null>(null)
   const [explained, setExplained] = useState<string | null>(null)
   const share = object !== undefined && mayShare() ? setSharedWith : undefined
-  useShortcut('e', 'Edit the object', () => setIsEditing(true), mayEdit)
+  const edit = () => {
+    setView('value')
+    setIsEditing(true)
+  }
+  useShortcut('e', 'Edit the object', edit, mayEdit)
   const choices = [
     ['value', 'Value'],
     ...(may('object.seers') ? ([['seers', 'Who sees it']] as const) : []),
@@ -56,15 +60,7 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
           <Copy text={key} label="Copy the key" />
           {mayEdit && !isEditing && (
             <>
-              <button
-                class="plain"
-                title="Edit (e)"
-                aria-label="Edit"
-                onClick={() => {
-                  setView('value')
-                  setIsEditing(true)
-                }}
-              >
+              <button class="plain" title="Edit (e)" aria-label="Edit" onClick={edit}>
                 <Icon name="edit" />
               </button>
               <button

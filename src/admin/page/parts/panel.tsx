@@ -19,8 +19,13 @@ export function Panel({
   const box = useRef<HTMLElement>(null)
   useShortcut('Escape', 'Close the panel', onClose)
   useEffect(() => {
+    const before = document.activeElement
     // On narrow screens the panel covers what had the focus.
     if (matchMedia('(max-width: 60rem)').matches) box.current?.focus()
+    return () => {
+      const isLost = document.activeElement === document.body
+      if (isLost && before instanceof HTMLElement) before.focus()
+    }
   }, [])
   return (
     <aside class="panel" aria-label={title} tabIndex={-1} ref={box}>

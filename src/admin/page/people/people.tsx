@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Ago } from '../parts/ago'
+import { moveByArrows } from '../parts/arrow-keys'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
@@ -55,7 +56,7 @@ export function People() {
             <option value="deactivated">Deactivated</option>
           </select>
           {mayAdd && (
-            <button class="main" title="n" onClick={() => setIsAdding(true)}>
+            <button class="main" title="Add a user (n)" onClick={() => setIsAdding(true)}>
               <Icon name="plus" />
               Add
             </button>
@@ -73,7 +74,7 @@ export function People() {
         )}
         {value !== undefined && value.data.length > 0 && (
           <div class="sheet-box">
-            <table class="sheet">
+            <table class="sheet" onKeyDown={moveByArrows}>
               <thead>
                 <tr>
                   <th scope="col">User</th>

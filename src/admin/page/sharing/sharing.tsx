@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { PAGE, usePages } from '../data/use-rows'
+import { moveByArrows } from '../parts/arrow-keys'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
@@ -41,7 +42,7 @@ export function Sharing() {
         >
           <SearchField label="Name or id of a realm" value={search} onInput={setSearch} />
           {mayAdd && (
-            <button class="main" title="n" onClick={() => setIsAdding(true)}>
+            <button class="main" title="Add a realm (n)" onClick={() => setIsAdding(true)}>
               <Icon name="plus" />
               Realm
             </button>
@@ -63,7 +64,7 @@ export function Sharing() {
           </Empty>
         ) : (
           <div class="sheet-box">
-            <table class="sheet">
+            <table class="sheet" onKeyDown={moveByArrows}>
               <thead>
                 <tr>
                   <th scope="col">Realm</th>

@@ -25,6 +25,8 @@ export function Help() {
               .map(({ keys, text }) => (
                 <KeyRow key={keys} keys={keys} text={text} />
               ))}
+            <KeyRow keys="ArrowUp ArrowDown" text="Move in lists and tables" />
+            <KeyRow keys="Enter" text="Open" />
             <KeyRow keys="Escape" text="Close a panel or a dialog" />
           </dl>
         </section>

@@ -33,7 +33,9 @@ let firstAt = 0
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
   // Of a field in a shadow root, its host is the target.
-  if (takesText(event.composedPath()[0]) || document.querySelector('dialog[open]') !== null) return
+  const [target] = event.composedPath()
+  if (takesText(target) || isPressedBy(event.key, target)) return
+  if (document.querySelector('dialog[open]') !== null) return
   const isSecond = first !== '' && event.timeStamp - firstAt < SEQUENCE_MS
   const struck = isSecond ? `${first} ${event.key}` : event.key
   first = ''
@@ -46,6 +48,11 @@ document.addEventListener('keydown', (event) => {
     firstAt = event.timeStamp
   }
 })
+
+/** True for the key that presses the button, or toggles the box, that has the focus. */
+function isPressedBy(key: string, target: EventTarget | undefined): boolean {
+  return key === ' ' && target instanceof Element && target.matches('button, summary, input')
+}
 
 function takesText(target: EventTarget | undefined): boolean {
   return (

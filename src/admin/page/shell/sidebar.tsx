@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { moveByArrows } from '../parts/arrow-keys'
 import { Icon, type IconName } from '../parts/icon'
 import { isReachable } from '../server/request'
 import { logOut, session } from '../server/session'
@@ -84,7 +85,7 @@ function Pages() {
   const groups = [...new Set(pages.map(({ group }) => group))]
   const current = place.value.page || pages[0]?.name
   return (
-    <nav aria-label="Pages" class="pages">
+    <nav aria-label="Pages" class="pages" onKeyDown={moveByArrows}>
       {groups.map((group) => (
         <section key={group} aria-label={group}>
           <h2>{group}</h2>
