@@ -157,13 +157,17 @@ async function look(page: Page, { withAxe }: { withAxe: boolean }) {
       )
     : []
   const { width = 0 } = page.viewportSize() ?? {}
-  const scrolled = await page.evaluate<number>('document.documentElement.scrollWidth')
+  const scrolled = await page.evaluate<number>(WIDEST)
   return {
     violations: violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) })),
     overhang: Math.max(0, scrolled - width),
     cut: await page.evaluate<number>(CUT),
   }
 }
+
+/** How wide the content of the window is, and that of the page and the panel in it. */
+const WIDEST = `innerWidth + Math.max(...[...document.querySelectorAll('html, main, .panel-body')]
+  .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))`
 
 /** Boxes that hide a part of their content: the page around them should scroll instead. */
 const CUT = `[...document.querySelectorAll('.snippet, .segments, .code-card, .box')]

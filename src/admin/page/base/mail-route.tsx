@@ -41,7 +41,7 @@ export function MailRoute() {
       )}
       {may('mail.test') && !isReadOnly.value && (
         <form
-          class="joined"
+          class="fields-row"
           onSubmit={(event) => {
             event.preventDefault()
             void test.run('mail.test', { ...input, to: to.trim(), kind })

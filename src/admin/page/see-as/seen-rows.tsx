@@ -31,7 +31,8 @@ export function SeenRows({ user, table, found, others }: SeenRowsProps) {
         </h2>
         <span class="soft small number">
           {rows.length.toLocaleString()}
-          {isComplete ? '' : '+'} objects{count > 0 && `, ${count.toLocaleString()} alone`}
+          {isComplete ? '' : '+'} {rows.length === 1 ? 'object' : 'objects'}
+          {count > 0 && `, ${count.toLocaleString()} alone`}
         </span>
       </header>
       <Failure error={error} />
