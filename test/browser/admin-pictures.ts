@@ -7,7 +7,8 @@ import { openWorkshop } from './executable'
 
 /**
  * `bun test/browser/admin-pictures.ts` makes the pictures of docs/admin.md and the README with `dist/satchel`: two
- * applications with the add-on work on a list, and the page for administrators looks on.
+ * applications with the add-on work on a list, and the page for administrators looks on. With a number, such as 60, it
+ * makes the picture of the plots, too, after so many minutes in which the server has something to do.
  */
 const PICTURES = join(import.meta.dir, '..', '..', 'docs', 'pictures')
 const SCREEN = { width: 1280, height: 760 }
@@ -40,6 +41,20 @@ await page.getByRole('button', { name: /sees it/ }).click()
 await page.getByText('owner of the realm').waitFor()
 await picture('admin-object')
 
+await edit('"title": "Milk"', '"title": "Oat milk",,')
+await page.locator('.json-hint .link').waitFor()
+await picture('admin-editor')
+await edit('"title": "Oat milk",,', '"title": "Oat milk"')
+await alice.evaluate(`db.table('todoItems').update('tdiMilk', { count: 3 })`)
+await sees(bob, `db.table('todoItems').get('tdiMilk').then((row) => row.count === 3)`)
+await page.getByRole('button', { name: 'Review' }).click()
+await page.getByRole('button', { name: 'Save', exact: true }).click()
+await page.getByText('Changed by others since you began').waitFor()
+await page.waitForTimeout(500)
+await picture('admin-diff')
+await page.getByRole('button', { name: 'Begin again with the object' }).click()
+await page.getByRole('button', { name: 'Cancel' }).click()
+
 await page.emulateMedia({ colorScheme: 'dark' })
 await go(`see-as/${ALICE}/${BOB}`)
 await page.getByRole('button', { name: 'Why not bob?' }).first().waitFor()
@@ -55,6 +70,56 @@ await go('mail')
 await page.locator('.code-card').waitFor()
 await page.waitForTimeout(3_000)
 await picture('admin-mail')
+
+await go('database')
+await page.getByRole('button', { name: 'Change otp-body-html' }).click()
+await page.frameLocator('iframe').getByText('ABCD1234').first().waitFor()
+await page.waitForTimeout(500)
+await page.getByRole('dialog').screenshot({ path: join(PICTURES, 'admin-template.png') })
+await page.keyboard.press('Escape')
+
+const minutes = Number(process.argv[2] ?? 0)
+if (minutes > 0) {
+  await go('server/state')
+  await work(minutes)
+  await page.waitForTimeout(12_000)
+  await picture('admin-plots')
+}
+
+/** Replaces a part of the object in the editor, which is opened where it is not. */
+async function edit(before: string, after: string): Promise<void> {
+  const editor = page.getByRole('textbox', { name: 'The object as JSON' })
+  if ((await editor.count()) === 0) await page.getByRole('button', { name: 'Edit' }).click()
+  await editor.waitFor()
+  const text = (await editor.locator('.cm-line').allTextContents()).join('\n')
+  if (!text.includes(before)) throw new Error(`The editor has no ${before}: ${text}`)
+  await editor.fill(text.replace(before, after))
+}
+
+/** Requests in waves, and people who come and go. */
+async function work(minutes: number): Promise<void> {
+  const printed = await run(
+    'token',
+    '--sub',
+    ALICE,
+    '--scopes',
+    'ACCESS_DB,GLOBAL_READ,GLOBAL_WRITE',
+  )
+  const headers = { authorization: `Bearer ${printed.trim()}`, 'content-type': 'application/json' }
+  const end = Date.now() + minutes * 60_000
+  const people: Page[] = []
+  for (let turn = 0; Date.now() < end; turn += 1) {
+    const wave = 1 + Math.sin(turn / 90) + Math.sin(turn / 17) / 3
+    await fetch(`${main}/all/todoItems`, { headers })
+    if (turn % 3 === 0) {
+      const body = JSON.stringify({ id: `tdiWork${turn % 40}`, title: 'Work', turn })
+      await fetch(`${main}/all/todoItems`, { method: 'POST', headers, body })
+    }
+    if (turn % 400 === 200) people.push(await openPerson(browser, application.url, BOB))
+    if (turn % 1_600 === 1_500) await people.pop()?.close()
+    await Bun.sleep(60 + 300 / (0.4 + Math.max(0, wave)))
+  }
+}
 
 /** Alice makes a list and shares it with Bob, who may only tick items off, and tries more. */
 async function shareList(alice: Page, bob: Page): Promise<void> {

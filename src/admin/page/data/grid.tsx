@@ -97,7 +97,7 @@ export function Grid(props: GridProps) {
       <div class="grid-row grid-head" role="row" aria-rowindex={1}>
         <span role="columnheader">key</span>
         {columns.map((name) => (
-          <span key={name} role="columnheader">
+          <span key={name} role="columnheader" class={isOfNumbers(sample, name) ? 'number' : ''}>
             <Text text={name} />
           </span>
         ))}
@@ -226,6 +226,12 @@ function widthsOf(rows: readonly Row[], columns: readonly string[]): number[] {
     ),
     104,
   ]
+}
+
+/** True for a column whose first value is a number: its head stands above the digits. */
+function isOfNumbers(sample: readonly Row[], name: string): boolean {
+  const row = sample.find(({ value }) => value !== null && Object.hasOwn(value, name))
+  return describe(row?.value?.[name]).kind === 'number'
 }
 
 function lineOf(value: Readonly<Record<string, unknown>>, name: string): string {

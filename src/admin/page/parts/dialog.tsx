@@ -26,7 +26,10 @@ export function Dialog({
     const dialog = element.current
     const before = document.activeElement
     dialog?.showModal()
-    dialog?.querySelector<HTMLElement>('[autofocus]')?.focus()
+    const first = dialog?.querySelector<HTMLElement>('[autofocus]')
+    first?.focus()
+    // A long text is read from its beginning.
+    if (first instanceof HTMLTextAreaElement) first.setSelectionRange(0, 0)
     return () => {
       dialog?.close()
       if (before instanceof HTMLElement) before.focus()
