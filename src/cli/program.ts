@@ -29,6 +29,7 @@ import { addRestoreCommand } from './restore'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve-command'
 import { addExplainCommand, addTestCommands } from './test'
+import { addFiguresCommand } from './figures'
 import { addHealthCommand } from './health'
 import { addMemberCommands, addRealmCommands, addRoleCommands } from './sharing'
 import { addStatusCommand } from './status'
@@ -52,6 +53,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   restore: addRestoreCommand,
   job: addJobCommands,
   status: addStatusCommand,
+  figures: addFiguresCommand,
   health: addHealthCommand,
   doctor: addDoctorCommand,
   verify: addVerifyCommand,

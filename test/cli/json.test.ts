@@ -98,6 +98,7 @@ const FOLDERLESS = /^(?:config|backup (?:list|verify|prune)) /
 /** The same on a server in test mode. */
 const TEST_RUNS = [
   'status',
+  'figures',
   'health',
   'doctor',
   'admin revoke',
