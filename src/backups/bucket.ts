@@ -8,6 +8,8 @@ import {
   compareBackups,
   type Draft,
   isPath,
+  requireName,
+  requirePath,
   type Sink,
   type Target,
   type TargetFile,
@@ -209,19 +211,6 @@ function requireSecure(endpoint: string | undefined): void {
   throw new SatchelError(
     'UNPROCESSABLE',
     'AWS_ENDPOINT_URL must be an https address: a backup holds all data',
-  )
-}
-
-function requireName(backup: string): string {
-  if (timeOfBackup(backup) !== undefined) return backup
-  throw new SatchelError('UNPROCESSABLE', `${JSON.stringify(backup)} is no name of a backup`)
-}
-
-function requirePath(path: string): string {
-  if (isPath(path)) return path
-  throw new SatchelError(
-    'DAMAGED',
-    `The backup names a file outside of it, ${JSON.stringify(path)}`,
   )
 }
 

@@ -16,7 +16,8 @@ import { createNewFiles } from './new-files'
 import {
   compareBackups,
   type Draft,
-  isPath,
+  requireName,
+  requirePath,
   type Target,
   type TargetFile,
   timeOfBackup,
@@ -197,18 +198,4 @@ async function isFile(path: string): Promise<boolean> {
 
 function isBackup(name: string): boolean {
   return timeOfBackup(name) !== undefined
-}
-
-/** Throws `UNPROCESSABLE`. */
-function requireName(backup: string): string {
-  if (isBackup(backup)) return backup
-  throw new SatchelError('UNPROCESSABLE', `${JSON.stringify(backup)} is no name of a backup`)
-}
-
-function requirePath(path: string): string {
-  if (isPath(path)) return path
-  throw new SatchelError(
-    'DAMAGED',
-    `The backup names a file outside of it, ${JSON.stringify(path)}`,
-  )
 }

@@ -1,3 +1,5 @@
+import { SatchelError } from '../domain/value/error'
+
 /** A place with backups: a folder, or a bucket. Everything below has paths with slashes, and no dots. */
 export interface Target {
   /** As it is shown: a path, or an address without secrets. */
@@ -81,4 +83,19 @@ export function compareBackups(one: string, other: string): number {
 /** True for a path that leads nowhere but into the backup. */
 export function isPath(path: string): boolean {
   return /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/.test(path)
+}
+
+/** Throws `UNPROCESSABLE`. */
+export function requireName(backup: string): string {
+  if (timeOfBackup(backup) !== undefined) return backup
+  throw new SatchelError('UNPROCESSABLE', `${JSON.stringify(backup)} is no name of a backup`)
+}
+
+/** Throws `DAMAGED`. */
+export function requirePath(path: string): string {
+  if (isPath(path)) return path
+  throw new SatchelError(
+    'DAMAGED',
+    `The backup names a file outside of it, ${JSON.stringify(path)}`,
+  )
 }

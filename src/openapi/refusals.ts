@@ -123,20 +123,18 @@ export function refusals(
   return Object.fromEntries(
     Array.from(byStatus, ([status, group]) => {
       const json = answer(group)
-      const found = alsoAsText && status !== 403 ? withText(json) : json
-      return [status, alsoAsPage ? withPage(found) : found]
+      const found = alsoAsText && status !== 403 ? withForm(json, ...AS_TEXT) : json
+      return [status, alsoAsPage ? withForm(found, ...AS_PAGE) : found]
     }),
   )
 }
 
-function withText(response: Response): Response {
-  const text = { schema: { type: 'string', description: 'The message, for people to read.' } }
-  return { ...response, content: { ...response.content, 'text/plain': text } }
-}
+const AS_TEXT = ['text/plain', 'The message, for people to read.'] as const
+const AS_PAGE = ['text/html', 'A page with the message.'] as const
 
-function withPage(response: Response): Response {
-  const page = { schema: { type: 'string', description: 'A page with the message.' } }
-  return { ...response, content: { ...response.content, 'text/html': page } }
+function withForm(response: Response, type: string, description: string): Response {
+  const form = { schema: { type: 'string', description } }
+  return { ...response, content: { ...response.content, [type]: form } }
 }
 
 type CodedRefusal = Refusal & { readonly code: ErrorCode }

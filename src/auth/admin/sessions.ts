@@ -5,7 +5,7 @@ import { type Scope, SCOPES } from '../../domain/value/scope'
 import { hashSecret, newSecret, sameSecret } from '../../domain/value/secret'
 import { HOUR, MINUTE, SECOND } from '../../domain/value/time'
 import { createSteadyClock } from '../steady-clock'
-import { createOnce } from './once'
+import { createOnce } from '../once'
 import { type AdminRole, createSeal } from './seal'
 
 /** The rights of a login to the page for administrators. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock'
 import { SatchelError } from '../../domain/value/error'
-import { newSecret } from '../../domain/value/secret'
 import { MINUTE, SECOND } from '../../domain/value/time'
 import type { TokenAnswer } from '../grant/issuer'
+import { createOnce } from '../once'
 
 /**
  * Access tokens of people who have proven an address for one purpose and need no user for it
@@ -20,18 +20,11 @@ export interface Proofs {
 
 /** `scope` is the purpose, as the clients name it. `clock` must not go back. */
 export function createProofs(clock: Clock, scope: string): Proofs {
-  const proofs = new Map<string, Proof>()
+  const proofs = createOnce<string>(clock, LIFE_MS, MAX_PROOFS)
 
   return {
     issue(email) {
-      const accessToken = newSecret()
-      const expires = clock.now() + LIFE_MS
-      // The oldest ones come first, and expire first.
-      for (const [token, proof] of proofs) {
-        if (proof.expires > clock.now() && proofs.size < MAX_PROOFS) break
-        proofs.delete(token)
-      }
-      proofs.set(accessToken, { email, expires })
+      const { code: accessToken, expires } = proofs.issue(email)
       return {
         type: 'tokens',
         claims: { sub: email, email },
@@ -46,29 +39,15 @@ export function createProofs(clock: Clock, scope: string): Proofs {
       }
     },
 
-    async spend(token, work) {
-      const proof = proofs.get(token)
-      if (proof === undefined || proof.expires <= clock.now()) {
+    spend: (token, work) =>
+      proofs.spend(token, (email) => {
+        if (email !== undefined) return work(email)
         throw new SatchelError(
           'INVALID_TOKEN',
           `A token with the scope ${scope} is needed, which can be used once: log in with a one-time code`,
         )
-      }
-      proofs.delete(token)
-      try {
-        return await work(proof.email)
-      } catch (error) {
-        proofs.set(token, proof)
-        throw error
-      }
-    },
+      }),
   }
-}
-
-interface Proof {
-  readonly email: string
-  /** ms since the epoch. */
-  readonly expires: number
 }
 
 const LIFE_MS = 10 * MINUTE

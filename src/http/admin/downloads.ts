@@ -1,4 +1,4 @@
-import { createOnce } from '../../auth/admin/once'
+import { createOnce } from '../../auth/once'
 import type { LiveSession } from '../../auth/admin/sessions'
 import { createSteadyClock } from '../../auth/steady-clock'
 import { SatchelError } from '../../domain/value/error'

@@ -2,9 +2,9 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { connectClient } from '../../domain/database/client'
 import { answer } from '../answer'
 import { database } from '../bearer'
-import { MOST_BYTES, requireFields } from '../body/fields'
 import { bearerToken } from '../caller'
 import type { HttpContext } from '../context'
+import { MOST_BYTES, requireFields } from './operations'
 
 /** The routes of the public command line client, `dexie-cloud`, that are no operations (protocol.md §9). */
 export function managementRoutes(http: HttpContext): AnyElysia {

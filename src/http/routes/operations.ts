@@ -1,8 +1,9 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { requireStanding, requireWriter } from '../../domain/access/actor'
+import { quoted, SatchelError } from '../../domain/value/error'
+import { isRecord } from '../../domain/value/value'
 import { answer } from '../answer'
 import { bearer } from '../bearer'
-import { expected, MOST_BYTES, requireFields } from '../body/fields'
 import { segment } from '../call'
 import type { Authorised } from '../caller'
 import type { HttpContext, RestOperation } from '../context'
@@ -68,4 +69,17 @@ async function answerOperation(
   return await http.bodies.json(call, source, (body) =>
     run(whole === undefined ? requireFields(body) : body),
   )
+}
+
+/** The largest body of a command, in bytes. */
+export const MOST_BYTES = 2 * 1024 * 1024
+
+/** Throws `UNPROCESSABLE`. */
+export function requireFields(body: unknown): Readonly<Record<string, unknown>> {
+  if (isRecord(body)) return body
+  throw new SatchelError('UNPROCESSABLE', 'The body must be a JSON object')
+}
+
+function expected(name: string, what: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `${quoted(name)} must be ${what}`, { reason: name })
 }

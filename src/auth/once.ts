@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock'
-import { hashSecret, newSecret } from '../../domain/value/secret'
+import type { Clock } from '../clock'
+import { hashSecret, newSecret } from '../domain/value/secret'
 
 /** Values that a bearer of a code takes out, once. They are in memory: a restart ends them. */
 export interface Once<T> {
@@ -7,6 +7,8 @@ export interface Once<T> {
   issue(value: T): { readonly code: string; readonly expires: number }
   /** The value, which is gone then; undefined for a code that was used, has expired or never was. */
   take(code: string): T | undefined
+  /** Calls `work` with the value as `take` returns it; the code is good again when `work` throws. */
+  spend<R>(code: string, work: (value: T | undefined) => Promise<R>): Promise<R>
   /** Ends all codes. */
   clear(): void
 }
@@ -14,6 +16,14 @@ export interface Once<T> {
 /** Codes that are good for `life` ms. Beyond `most` the oldest ones end. `clock` must not go back. */
 export function createOnce<T>(clock: Clock, life: number, most: number): Once<T> {
   const entries = new Map<string, { readonly value: T; readonly expires: number }>()
+
+  /** Found by its hash: the time that it takes tells nothing about other codes. */
+  function taken(code: string) {
+    const hash = hashSecret(code)
+    const entry = entries.get(hash)
+    entries.delete(hash)
+    return entry !== undefined && entry.expires > clock.now() ? { hash, entry } : undefined
+  }
 
   return {
     issue(value) {
@@ -28,12 +38,16 @@ export function createOnce<T>(clock: Clock, life: number, most: number): Once<T>
       return { code, expires }
     },
 
-    take(code) {
-      // Found by its hash: the time that it takes tells nothing about other codes.
-      const hash = hashSecret(code)
-      const entry = entries.get(hash)
-      entries.delete(hash)
-      return entry !== undefined && entry.expires > clock.now() ? entry.value : undefined
+    take: (code) => taken(code)?.entry.value,
+
+    async spend(code, work) {
+      const found = taken(code)
+      try {
+        return await work(found?.entry.value)
+      } catch (error) {
+        if (found !== undefined) entries.set(found.hash, found.entry)
+        throw error
+      }
     },
 
     clear: () => entries.clear(),
