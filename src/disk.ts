@@ -3,6 +3,7 @@ import {
   close,
   closeSync,
   constants,
+  fchown,
   fchownSync,
   fstat,
   fstatSync,
@@ -65,9 +66,32 @@ export function createFile(path: string): number {
 
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
-/** `createFile` without holding up this thread, where the disk may hang. */
-export function createFileSoon(path: string): Promise<number> {
-  return promised((done) => open(path, NEW_FILE, 0o600, done))
+/**
+ * `createFile` without holding up this thread, where the disk may hang. A file of root belongs to the owner of its
+ * folder, if the file system has owners.
+ */
+export async function createFileSoon(path: string): Promise<number> {
+  const file = await promised<number>((done) => open(path, NEW_FILE, 0o600, done))
+  try {
+    await giveAway(path, (uid, gid) => promised((done) => fchown(file, uid, gid, done)))
+  } catch (error) {
+    await promised((done) => close(file, done))
+    throw error
+  }
+  return file
+}
+
+/** Gives what root has just created to the owner of the folder that it is in. */
+async function giveAway(
+  path: string,
+  change: (uid: number, gid: number) => Promise<void>,
+): Promise<void> {
+  if (process.geteuid?.() !== 0) return
+  const { uid, gid } = await stat(dirname(path))
+  if (uid === 0) return
+  await change(uid, gid).catch((error: unknown) => {
+    if (!hasErrno(error, 'EPERM', 'ENOTSUP', 'EINVAL', 'ENOSYS')) throw error
+  })
 }
 
 /**
@@ -161,12 +185,12 @@ export function makeFolder(path: string): string | undefined {
 export async function makeFolderSoon(path: string): Promise<void> {
   requireOwnLink(path, await findStats(path))
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
-  if (first === undefined || process.geteuid?.() !== 0) return
+  if (first === undefined) return
   for (const folder of foldersTo(path, first)) {
-    const owner = await stat(dirname(folder))
-    if (owner.uid === 0) continue
-    await using handle = await openFile(folder, TO_GIVE_AWAY)
-    if (isNewOfRoot(await handle.stat())) await handle.chown(owner.uid, owner.gid)
+    await giveAway(folder, async (uid, gid) => {
+      await using handle = await openFile(folder, TO_GIVE_AWAY)
+      if (isNewOfRoot(await handle.stat())) await handle.chown(uid, gid)
+    })
   }
 }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises'
+import { link, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import {
   createFileSoon,
@@ -126,8 +126,11 @@ function createDraft(
         } catch (error) {
           // A file system without hard links, or with no more for this file.
           if (!hasErrno(error, 'EPERM', 'ENOTSUP', 'EMLINK', 'ENOSYS', 'EXDEV')) throw error
-          await copyFile(source, place, constants.COPYFILE_EXCL)
-          await syncPathSoon(place)
+          const sink = await files.create(place)
+          for await (const piece of readPieces(source, { atOnce: READ_BYTES })) {
+            await sink.write(piece)
+          }
+          await sink.end()
         }
         return true
       }),

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { readdirSync, readlinkSync } from 'node:fs'
+import { chownSync, readdirSync, readlinkSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { openFolderTarget } from '../../src/backups/folder'
 import { makeBackup, makeVerifiedBackup } from '../../src/backups/make'
 import { runJson } from '../cli/setup'
@@ -45,6 +46,23 @@ test.skipIf(process.platform !== 'linux')(
     expect(openFiles('blobs.ndjson')).toEqual([])
   },
 )
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a backup of root belongs to the owner of the folder, who may read and remove it',
+  async () => {
+    using place = temporaryFolder()
+    chownSync(place.path, 65534, 65534)
+    const target = openFolderTarget(place.path)
+    const file = Buffer.from('{"kind":"file","path":"server.sqlite","size":2}\n42')
+    const now = Date.UTC(2031, 0, 1)
+    await makeBackup(target, async ({ download }) => await download(file), { now, version: '1' })
+    const paths = readdirSync(place.path, { recursive: true, encoding: 'utf8' })
+    expect(paths).toHaveLength(3)
+    for (const path of paths) expect(statSync(join(place.path, path))).toMatchObject(NOBODY)
+  },
+)
+
+const NOBODY = { uid: 65534, gid: 65534 }
 
 test('nothing is left of a backup whose verification is ended', async () => {
   using place = temporaryFolder()
