@@ -104,10 +104,21 @@ export function createBackupSchedule(parts: ScheduleParts): BackupSchedule {
         if (blobs.damaged.length === 0) continue
         serverLog.error('Damaged blobs are missing from the backup', { database, ...blobs })
       }
+      await removeOld()
+    } catch (error) {
+      if (!stop.signal.aborted) fail(error)
+    }
+  }
+
+  /** A failure is tried again with the next backup: another one now would take room, too. */
+  async function removeOld(): Promise<void> {
+    try {
       const { removed } = await prune(target, keep)
       if (removed.length > 0) serverLog.info('Old backups were removed', { removed })
     } catch (error) {
-      if (!stop.signal.aborted) fail(error)
+      const reason = `Old backups cannot be removed: ${reasonOf(error)}`
+      report({ failure: { at: isoOf(clock.now()), attempts: 1, reason } })
+      serverLog.error('Old backups could not be removed', { target: target.name, error })
     }
   }
 
@@ -130,8 +141,7 @@ export function createBackupSchedule(parts: ScheduleParts): BackupSchedule {
     attempts += 1
     const now = clock.now()
     next = now + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempts - 1))
-    const reason = error instanceof SatchelError ? error.message : 'See the log of the server'
-    report({ failure: { at: isoOf(now), attempts, reason } })
+    report({ failure: { at: isoOf(now), attempts, reason: reasonOf(error) } })
     serverLog.error('A backup failed and will be tried again', {
       target: target.name,
       attempts,
@@ -158,6 +168,10 @@ export function createBackupSchedule(parts: ScheduleParts): BackupSchedule {
       await working
     },
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof SatchelError ? error.message : 'See the log of the server'
 }
 
 function isoOf(time: number): string {

@@ -21,7 +21,11 @@ import { setupDataFolder } from './setup'
 const AT = { hours: 2, minutes: 30 }
 const PLAIN = { backupKey: null, backupKeyFile: null, backupPlain: true }
 
-function setup(target: string, make: (now: number) => Promise<MadeBackup>) {
+function setup(
+  folder: string,
+  make: (now: number) => Promise<MadeBackup>,
+  target = openFolderTarget(folder),
+) {
   const clock = createTestClock()
   const backups: { schedule: ScheduleStatus | null } = { schedule: null }
   let looks = 0
@@ -33,7 +37,7 @@ function setup(target: string, make: (now: number) => Promise<MadeBackup>) {
     },
     at: AT,
     keep: parseRetention('3d')!,
-    target: openFolderTarget(target),
+    target,
     backups,
     make: () => make(clock.now()),
     clean: async () => {},
@@ -126,6 +130,39 @@ describe('scheduled backups', () => {
     known.clock.advance(DAY)
     await known.schedule.look()
     expect(made).toHaveLength(2)
+  })
+
+  test('that are good are not made again because an old one cannot be removed', async () => {
+    using place = temporaryFolder()
+    const target = openFolderTarget(place.path)
+    const old = [1, 2, 3, 4].map((day) => `2001-01-0${day}T00-00-00Z`)
+    for (const name of old) {
+      await using draft = await target.begin(name)
+      await draft.finish('')
+    }
+    let made = 0
+    const { clock, schedule, backups } = setup(
+      place.path,
+      async () => {
+        made += 1
+        return { name: 'x', hash: '', databases: [], bytes: 5, written: 5 }
+      },
+      {
+        ...target,
+        async remove() {
+          throw new SatchelError('READ_ONLY', 'It cannot be written')
+        },
+      },
+    )
+    await using _ = schedule
+    await schedule.look()
+    clock.advance(HOUR)
+    await schedule.look()
+    expect(made).toBe(1)
+    expect(backups.schedule).toMatchObject({
+      last: { name: 'x' },
+      failure: { reason: 'Old backups cannot be removed: It cannot be written' },
+    })
   })
 
   test('begin with the removal of what an earlier process has left, which another one may prevent', async () => {
