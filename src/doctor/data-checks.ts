@@ -28,8 +28,9 @@ export const DATA_CHECKS: Readonly<Record<string, Check>> = {
   },
   'newest backup': {
     looksAt: 'the newest backup in the target, which is read again',
-    find({ backups: { newest, target }, folder }) {
-      if (newest === null || newest.fault === null) return null
+    find({ backups: { newest, target, refusal }, folder }) {
+      // A folder that the server may not enter is the finding of the next check.
+      if (newest === null || newest.fault === null || refusal !== null) return null
       const name = newest.name === null ? '' : ` ${newest.name}`
       return error(
         `The newest backup${name} in ${target} cannot be restored: ${newest.fault}`,
@@ -48,7 +49,7 @@ export const DATA_CHECKS: Readonly<Record<string, Check>> = {
           )
         : error(
             `The server may not write backups to ${target}, which belongs to another user`,
-            `install -d -m 700 -o ${uid} -g ${gid} ${quote(target)}`,
+            `install -d -m 700 ${quote(target)} && chown -R ${uid}:${gid} ${quote(target)}`,
           )
     },
   },

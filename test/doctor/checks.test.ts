@@ -221,10 +221,10 @@ const FAULTS: readonly (readonly [
   ],
   [
     'backup target',
-    backups({ refusal: 'owner' }),
+    backups({ refusal: 'owner', newest: { name: null, fault: 'it cannot be read' } }),
     'error',
     'belongs to another user',
-    'install -d -m 700 -o 996 -g 997 /var/backups/satchel',
+    'install -d -m 700 /var/backups/satchel && chown -R 996:997 /var/backups/satchel',
   ],
   [
     'databases',
