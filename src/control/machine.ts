@@ -8,6 +8,9 @@ import { followed } from './queue'
 /** So many lines of the log are told in a second: more are not read by a person. */
 const LINES_PER_SECOND = 200
 const SECOND_MS = 1_000
+/** A longer line has its long values cut, characters. */
+const LINE_CHARACTERS = 16 * 1024
+const VALUE_CHARACTERS = 4 * 1024
 
 export const machineOperations = {
   /**
@@ -74,6 +77,19 @@ function paced(take: (item: unknown) => void): (line: string) => void {
       count = 0
     }
     count += 1
-    if (count <= LINES_PER_SECOND) take(JSON.parse(line))
+    if (count <= LINES_PER_SECOND) take(shortened(line))
   }
+}
+
+/** The line as an object, which takes little memory while its reader is slow. */
+function shortened(line: string): unknown {
+  const entry = JSON.parse(line) as Readonly<Record<string, unknown>>
+  if (line.length <= LINE_CHARACTERS) return entry
+  return Object.fromEntries(
+    Object.entries(entry).map(([name, value]) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      if (text.length <= VALUE_CHARACTERS) return [name, value]
+      return [name, `${text.slice(0, VALUE_CHARACTERS)}… (${text.length} characters)`]
+    }),
+  )
 }

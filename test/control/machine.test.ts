@@ -46,6 +46,21 @@ test('the log is followed from now on, each line as an object', async () => {
   expect(JSON.stringify(follower.lines)).not.toContain('secret')
 })
 
+test('long values of a line are cut', async () => {
+  await using server = await setupServer()
+  await using follower = await follow(server.folder, { level: 'warning' })
+  await until(async () => {
+    serverLog.warning('Large {n}', { n: 1, text: '<b>'.repeat(500_000), list: ['y'.repeat(9_000)] })
+    return follower.lines.length > 0
+  })
+  const [line] = follower.lines
+  expect(line).toMatchObject({ level: 'warning', n: 1, message: 'Large 1' })
+  const { text, list } = line as unknown as { readonly text: string; readonly list: string }
+  expect(text).toStartWith('<b><b>')
+  expect(text).toEndWith('… (1500000 characters)')
+  expect(text.length + list.length).toBeLessThan(9_000)
+})
+
 test('a follower hears lines of the level it wants, and those that are more serious', async () => {
   await using server = await setupServer()
   await using all = await follow(server.folder)
