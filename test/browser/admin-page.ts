@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import type { Session } from '../../src/control/session'
+import type { setupAdmin } from '../http/admin/setup'
 
 /** The faults that a browser tells of a page, and what its policy has blocked. */
 export interface Watched {
@@ -53,4 +54,31 @@ export function watch(page: Page): Watched {
     }
   })
   return { faults }
+}
+
+/** Declares the table `notes`; returns the way to store an object of it. */
+export async function notesOf({
+  commands,
+  main,
+  ...server
+}: Awaited<ReturnType<typeof setupAdmin>>) {
+  const upload = new Blob(['{"notes":"@id"}']).stream()
+  await commands.run('schema.push', { database: 'main', wait: true }, { upload })
+  const headers = {
+    authorization: `Bearer ${await server.token()}`,
+    'content-type': 'application/json',
+  }
+  return async (object: object, table = 'notes') => {
+    const body = JSON.stringify({ realmId: 'rlm-public', ...object })
+    const answer = await fetch(`${main}/all/${table}`, { method: 'POST', headers, body })
+    if (!answer.ok) throw new Error((await answer.text()).slice(0, 500))
+  }
+}
+
+/** A page with more text than this is slow to lay out, characters. */
+export const MOST_TEXT = 300_000
+
+/** How much text the page has, characters. */
+export async function textOf(page: Page): Promise<number> {
+  return await page.evaluate<number>('document.body.textContent.length')
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useShortcut } from '../shell/keys'
 import { Icon } from './icon'
-import { Text } from './text'
+import { shortText, Text } from './text'
 
 /** A part beside a list that shows one of its rows; over the page on narrow screens. */
 export function Panel({
@@ -28,9 +28,9 @@ export function Panel({
     }
   }, [])
   return (
-    <aside class="panel" aria-label={title} tabIndex={-1} ref={box}>
+    <aside class="panel" aria-label={shortText(title)} tabIndex={-1} ref={box}>
       <header>
-        <h2 class="clip" title={title}>
+        <h2 class="clip" title={shortText(title)}>
           <Text text={title} />
         </h2>
         {actions}

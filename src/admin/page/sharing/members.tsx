@@ -1,5 +1,5 @@
 import { Icon } from '../parts/icon'
-import { Text } from '../parts/text'
+import { shortText, Text } from '../parts/text'
 import { call } from '../server/call'
 import { isReadOnly, may } from '../server/session'
 import { askToDestroy } from '../shell/destroy'
@@ -79,7 +79,7 @@ function MemberActions({
         <button
           class="plain"
           title="Remove"
-          aria-label={`Remove ${name}`}
+          aria-label={`Remove ${shortText(name)}`}
           onClick={() =>
             askToDestroy({
               title: state === 'accepted' ? 'Remove the member' : 'Withdraw the invitation',

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { FormDialog } from '../parts/form-dialog'
 import { Icon } from '../parts/icon'
-import { Text } from '../parts/text'
+import { shortText, Text } from '../parts/text'
 import { call } from '../server/call'
 import { isReadOnly, may } from '../server/session'
 import { askToDestroy } from '../shell/destroy'
@@ -40,7 +40,7 @@ export function Roles({
               <button
                 class="plain"
                 title="Change"
-                aria-label={`Change ${name}`}
+                aria-label={`Change ${shortText(name)}`}
                 onClick={() => onChoose(role)}
               >
                 <Icon name="edit" />
@@ -50,7 +50,7 @@ export function Roles({
               <button
                 class="plain"
                 title="Remove"
-                aria-label={`Remove ${name}`}
+                aria-label={`Remove ${shortText(name)}`}
                 onClick={() =>
                   askToDestroy({
                     title: 'Remove the role',
