@@ -211,3 +211,26 @@ test('where the editor cannot be loaded, a plain field does', async () => {
   await page.getByText('Saved').waitFor()
   expect(await server.read('milk')).toMatchObject({ title: 'Oat milk' })
 })
+
+test('an open object follows what others write, except while it is edited', async () => {
+  await using server = await setup()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands, '#/main/data/notes/milk')
+  const tree = page.locator('.tree')
+  await tree.getByText('Milk', { exact: true }).waitFor()
+  await server.put({ ...MILK, title: 'Oat milk' })
+  await tree.getByText('Oat milk').waitFor()
+  await page.getByRole('button', { name: 'Time line' }).click()
+  await page.getByText('"title" was written').waitFor()
+  await page.getByRole('button', { name: 'Value' }).click()
+
+  await page.keyboard.press('e')
+  await editorOf(page).waitFor()
+  await server.put({ ...MILK, title: 'Soy milk' })
+  await until(async () => (await server.read('milk'))['title'] === 'Soy milk')
+  expect(await editorText(page)).toContain('Oat milk')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await tree.getByText('Soy milk').waitFor()
+  expect(faults).toEqual([])
+})

@@ -33,9 +33,17 @@ export function listTraces(tx: ReadTx, tableName: string, key: string): ObjectTr
   if (object === undefined && tombstone === undefined) throw unknownObject()
   const traces = object === undefined ? [] : tracesOfObject(tx, object)
   const gone = tombstone === undefined ? [] : [tracesOfTombstone(tx, tombstone, object)]
-  return [...traces, ...gone].toSorted(
+  return withTimes([...traces, ...gone]).toSorted(
     (one, other) => one.revision - other.revision || (one.at ?? 0) - (other.at ?? 0),
   )
+}
+
+/** The traces of a revision have one time: any of them that is known is that of all. */
+function withTimes(traces: readonly ObjectTrace[]): ObjectTrace[] {
+  const times = new Map(
+    traces.flatMap(({ at, revision }) => (at === null ? [] : [[revision, at] as const])),
+  )
+  return traces.map((trace) => ({ ...trace, at: trace.at ?? times.get(trace.revision) ?? null }))
 }
 
 function tracesOfObject(tx: ReadTx, object: TimedObject): ObjectTrace[] {
@@ -51,12 +59,15 @@ function tracesOfObject(tx: ReadTx, object: TimedObject): ObjectTrace[] {
     .slice(0, MOST_PROPERTIES)
   const name = nameOf(tx, realm)
   return [
-    traceOf(tx, rest, `Came into being`),
+    traceOf(tx, rest, 'Was created'),
     ...(entered === born
       ? []
       : [{ at: null, revision: entered, text: `Came into the realm ${name}`, by: null }]),
     ...newest.map(([path, stamp]) => traceOf(tx, stamp, `${quoted(path)} was written`)),
-    { at: updated, revision, text: 'Was written last', by: null },
+    // Another trace of the revision says more.
+    ...([rest, ...written.map(([, stamp]) => stamp)].some(([, last]) => last === revision)
+      ? []
+      : [{ at: updated, revision, text: 'Was written last', by: null }]),
   ]
 }
 

@@ -1,5 +1,6 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { Explain } from '../explain/explain'
+import { feed } from '../live/following'
 import { Copy } from '../parts/copy'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
@@ -36,6 +37,10 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
   const input = { database: database.value, table, key }
   const { value: object, error, reload } = useOperation<StoredObject>('object.show', input)
   const mayEdit = object !== undefined && mayPut
+  const changedAt = revisionOf(table, key)
+  useEffect(() => {
+    if (object !== undefined && !isEditing && changedAt > object.revision) reload()
+  }, [changedAt, isEditing])
   /** The user to share the object with, or an empty text; null while the dialog is closed. */
   const [sharedWith, setSharedWith] = useState<string | null>(null)
   const [explained, setExplained] = useState<string | null>(null)
@@ -138,4 +143,16 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
       )}
     </Panel>
   )
+}
+
+/** The last revision of the object that Live has heard of, or 0. */
+function revisionOf(table: string, key: string): number {
+  for (const entry of feed.value.entries) {
+    if (!('commit' in entry)) continue
+    const { revision, tables } = entry.commit
+    if (tables.some((change) => change.table === table && change.keys.includes(key))) {
+      return revision
+    }
+  }
+  return 0
 }

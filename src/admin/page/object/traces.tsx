@@ -23,24 +23,33 @@ export function Traces({ table, objectKey: key }: { table: string; objectKey: st
   })
   if (value === undefined) return <Failure error={error} />
   return (
-    <ol class="steps">
-      {value.traces.map(({ at, revision, text, by }) => (
-        <li key={`${revision} ${text}`} class="good">
-          <span class="step-title">{at === null ? 'unknown' : <Ago at={at} />}</span>
-          <span>
-            <Text text={text} />
-            <span class="soft small trace-by">
-              revision {revision.toLocaleString()}
-              {by !== null && (
-                <>
-                  {' by '}
-                  <Text text={by.userId} />, device {visible(by.device.slice(0, 6))}
-                </>
-              )}
+    <>
+      <ol class="steps">
+        {value.traces.map(({ at, revision, text, by }) => (
+          <li key={`${revision} ${text}`} class="good">
+            <span class="step-title">{at === null ? 'unknown' : <Ago at={at} />}</span>
+            <span>
+              <Text text={text} />
+              <span class="soft small trace-by">
+                revision {revision.toLocaleString()}
+                {by !== null && (
+                  <>
+                    {' by '}
+                    <Text text={by.userId} />, device {visible(by.device.slice(0, 6))}
+                  </>
+                )}
+              </span>
             </span>
-          </span>
-        </li>
-      ))}
-    </ol>
+          </li>
+        ))}
+      </ol>
+      <p class="soft small">
+        Earlier values are not kept:{' '}
+        <a href="docs/backup" target="_blank" rel="noopener">
+          a backup that is restored as another database
+        </a>{' '}
+        has those of its time.
+      </p>
+    </>
   )
 }

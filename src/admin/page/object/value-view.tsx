@@ -39,8 +39,8 @@ export function ValueView({ object }: { object: StoredObject }) {
         <Fact name="Written">
           <Ago at={updated} /> <span class="soft small">revision {revision.toLocaleString()}</span>
         </Fact>
-        <Fact name="Came">
-          <span class="soft">revision {entered.toLocaleString()}</span>
+        <Fact name="In the realm">
+          <span class="soft">since revision {entered.toLocaleString()}</span>
         </Fact>
         <Fact name="Size">{sizeText(text.length)}</Fact>
       </Facts>
