@@ -4,9 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { Session } from '../control/session'
-import { SatchelError } from '../domain/value/error'
 import { DAY, HOUR, MINUTE } from '../domain/value/time'
-import { because } from '../net/system-error'
 import { type Cli, example, inSession, tell, withFolder } from './command'
 import { counted, isoTime, print } from './output'
 
@@ -37,13 +35,13 @@ export function addAdminCommands(program: Command, cli: Cli): void {
           confirmation: confirm,
         })
         const page = url.slice(0, url.indexOf('#'))
-        if (open) {
-          await openPage(session, url)
+        if (open && (await openPage(session, url))) {
           await print(cli, options, { url: page, opened: true }, `Opened ${page}`)
           return
         }
+        const failed = open ? 'No browser can be opened here. ' : ''
         const hint = confirm ? CONFIRMS : 'Open it within ten minutes: it logs in once.'
-        await print(cli, options, { url, expires: isoTime(expires) }, `${url}\n${hint}`)
+        await print(cli, options, { url, expires: isoTime(expires) }, `${url}\n${failed}${hint}`)
       }),
     )
 
@@ -68,20 +66,21 @@ const LOOK_EVERY_MS = 100
 
 /**
  * Opens a file of this user alone that leads to the link: arguments of a process are seen by all users. The file is
- * gone when the page has logged in. Throws `NOT_AUTHORIZED` where no browser can be opened.
+ * gone when the page has logged in. False where no browser can be opened.
  */
-async function openPage(session: Session, url: string): Promise<void> {
+async function openPage(session: Session, url: string): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'satchel-admin-'))
   try {
     chmodSync(folder, 0o700)
     const file = join(folder, 'open.html')
     writeFileSync(file, redirectTo(url), { mode: 0o600, flag: 'wx' })
     const before = await countLogins(session)
-    await start(file)
+    if (!(await start(file))) return false
     for (let waited = 0; waited < OPENING_MS; waited += LOOK_EVERY_MS) {
-      if ((await countLogins(session)) > before) return
+      if ((await countLogins(session)) > before) break
       await Bun.sleep(LOOK_EVERY_MS)
     }
+    return true
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -103,22 +102,17 @@ function redirectTo(url: string): string {
 /** The programs that open a file as the desktop would. */
 const OPENERS: Readonly<Record<string, string>> = { darwin: 'open', win32: 'explorer.exe' }
 
-async function start(file: string): Promise<void> {
+async function start(file: string): Promise<boolean> {
   const command = OPENERS[process.platform] ?? 'xdg-open'
-  let reason = ''
   try {
     const program = Bun.which(command, { PATH: process.env['PATH'] ?? '' }) ?? command
     const opener = Bun.spawn([program, file], {
       stdio: ['ignore', 'ignore', 'ignore'],
     })
-    if ((await opener.exited) === 0) return
-  } catch (error) {
-    reason = because(error)
+    return (await opener.exited) === 0
+  } catch {
+    return false
   }
-  throw new SatchelError(
-    'NOT_AUTHORIZED',
-    `No browser can be opened here${reason}: run satchel admin without --open`,
-  )
 }
 
 const MINUTES_BY_UNIT: Readonly<Record<string, number>> = { m: 1, h: HOUR / MINUTE }

@@ -65,12 +65,14 @@ describe('satchel admin', () => {
     expect(existsSync(path)).toBe(false)
   })
 
-  test('says so when no browser can be opened', async () => {
+  test('prints the link when no browser can be opened', async () => {
     await using server = await setupAdmin()
     using _ = fakeDesktop('exit 1')
-    const { exitCode, stderr } = await runSatchel(['admin', '--open', '--data', server.folder])
-    expect(exitCode).toBe(1)
-    expect(stderr).toContain('without --open')
+    const { exitCode, stdout } = await runSatchel(['admin', '--open', '--data', server.folder])
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('No browser can be opened here')
+    const [, code = ''] = /#([\w-]+)$/m.exec(stdout) ?? []
+    expect((await openBrowser(server.url).post(code)).status).toBe(200)
   })
 })
 
