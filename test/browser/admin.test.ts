@@ -38,7 +38,7 @@ test('other tabs of the browser need no login, and log out together', async () =
   await tab.getByRole('navigation', { name: 'Pages' }).waitFor()
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.getByText('satchel admin --open').waitFor()
-  await tab.getByText('satchel admin --open').waitFor()
+  await tab.getByRole('dialog', { name: 'Your session has ended' }).waitFor()
   expect(await tab.evaluate('sessionStorage.length')).toBe(0)
 })
 
@@ -67,7 +67,7 @@ test('a session that ends in the middle of an edit leaves the text, which a new 
   const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
   await dialog.waitFor()
   const { url } = await server.commands.run('session.link', {})
-  await dialog.getByLabel('Or paste the link that it prints').fill(url)
+  await dialog.getByLabel('Paste it here').fill(url)
   await dialog.getByRole('button', { name: 'Log in' }).click()
   await dialog.waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Save', exact: true }).click()
@@ -76,6 +76,34 @@ test('a session that ends in the middle of an edit leaves the text, which a new 
     await page.evaluate(`JSON.stringify({ ...localStorage, ...sessionStorage })`),
   ).not.toContain('Oat milk')
   await page.locator('.tree').getByText('Oat milk').waitFor()
+})
+
+test('a page that was opened when the session had ended is there after the login', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands, '#/main/mail')
+  await page.getByRole('heading', { name: 'No mail since the server started' }).waitFor()
+  await server.commands.run('session.revoke', {})
+  const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+  await dialog.waitFor()
+  const calls: string[] = []
+  page.on('request', (request) => calls.push(new URL(request.url()).pathname))
+  await page.clock.install()
+  await page.evaluate(`location.hash = '#/main/sharing'`)
+  await page.getByRole('heading', { name: 'Sharing', level: 1 }).waitFor()
+  await page.clock.runFor(10_000)
+  expect(calls.filter((path) => path.includes('/api/'))).toEqual([])
+
+  await dialog.getByRole('button', { name: 'With a code by mail' }).click()
+  expect(await dialog.getByLabel('Database').inputValue()).toBe('main')
+  await dialog.getByRole('button', { name: 'With a link' }).click()
+  const { url } = await server.commands.run('session.link', {})
+  await dialog.getByLabel('Paste it here').fill(url)
+  await dialog.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('Nothing is shared yet').waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+  expect(faults).toEqual([])
 })
 
 test('the keyboard goes everywhere: ? lists the keys, Ctrl K finds pages and tables', async () => {

@@ -1,7 +1,15 @@
 import { createLineSplitter } from './lines'
 import { isReachable, post, request } from './request'
-import { CONFIRMATION_NEEDED, isPassing, readRefusal, Refusal, unreachable } from './refusal'
+import {
+  CONFIRMATION_NEEDED,
+  isPassing,
+  readRefusal,
+  Refusal,
+  SESSION_ENDED,
+  unreachable,
+} from './refusal'
 import { confirm } from './confirmation'
+import { operations, session } from './session'
 
 export interface Progress {
   readonly done: number
@@ -26,20 +34,42 @@ type Event =
   | { readonly error: unknown }
 
 /**
- * Runs an operation of the table, and resolves to its output. One that needs a fresh login runs again after it.
- * Throws a `Refusal`, and an `AbortError` when `signal` ended it.
+ * Runs an operation of the table, and resolves to its output. One that needs a fresh login runs again after it, and one
+ * that only reads waits for the next session when this one has ended. Throws a `Refusal`, and an `AbortError` when
+ * `signal` ended it.
  */
 export async function call<Output>(
   operation: string,
   input: object,
   options: CallOptions = {},
 ): Promise<Output> {
+  const isRead = operations.peek().get(operation)?.effect === 'read'
+  if (isRead && session.peek() === null) await untilLoggedIn(options.signal)
   try {
     return await attempt<Output>(operation, input, options)
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== CONFIRMATION_NEEDED) throw error
+    if (!(error instanceof Refusal)) throw error
+    if (isRead && error.code === SESSION_ENDED) return await call<Output>(operation, input, options)
+    if (error.code !== CONFIRMATION_NEEDED) throw error
     if (!(await confirm())) throw error
     return await attempt<Output>(operation, input, options)
+  }
+}
+
+/** Throws what `signal` is aborted with. */
+async function untilLoggedIn(signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted()
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const stop = session.subscribe((found) => {
+    if (found) resolve()
+  })
+  const give = () => reject(signal?.reason)
+  signal?.addEventListener('abort', give)
+  try {
+    await promise
+  } finally {
+    stop()
+    signal?.removeEventListener('abort', give)
   }
 }
 

@@ -4,6 +4,7 @@ import { Copy } from '../parts/copy'
 import { logIn, loginError, requestOtp } from '../server/session'
 import { sentenceOf } from '../server/refusal'
 import { readLink } from './link'
+import { database as chosenDatabase } from './route'
 
 type Way = 'link' | 'mail'
 
@@ -26,23 +27,29 @@ export function Login({ isAgain = false }: { isAgain?: boolean }) {
           With a code by mail
         </button>
       </div>
-      {way === 'link' ? <ByLink /> : <ByMail />}
+      {way === 'link' ? <ByLink isAgain={isAgain} /> : <ByMail />}
     </div>
   )
 }
 
-function ByLink() {
+/** A page that goes on takes the link itself: one that opens it is another page. */
+function ByLink({ isAgain }: { isAgain: boolean }) {
+  const command = isAgain ? 'satchel admin' : 'satchel admin --open'
   const [text, setText] = useState('')
   const form = useForm(() => logIn({ code: readLink(text) }))
   return (
     <form class="form" onSubmit={form.submit}>
-      <p>On the machine of the server, this command opens the page logged in:</p>
+      <p>
+        {isAgain
+          ? 'On the machine of the server, this command prints a link:'
+          : 'On the machine of the server, this command opens the page logged in:'}
+      </p>
       <div class="command">
-        <code>satchel admin --open</code>
-        <Copy text="satchel admin --open" />
+        <code>{command}</code>
+        <Copy text={command} />
       </div>
       <label>
-        <span>Or paste the link that it prints</span>
+        <span>{isAgain ? 'Paste it here' : 'Or paste the link that satchel admin prints'}</span>
         <input
           value={text}
           autocomplete="off"
@@ -60,7 +67,7 @@ function ByLink() {
 }
 
 function ByMail() {
-  const [database, setDatabase] = useState('')
+  const [database, setDatabase] = useState(chosenDatabase.value)
   const [email, setEmail] = useState('')
   const [otp, setOtp] = useState('')
   const [isSent, setIsSent] = useState(false)
