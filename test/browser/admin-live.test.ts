@@ -109,7 +109,7 @@ test('the code of a login is in Mail at once, and one key copies it', async () =
   const { page, context } = device
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const { faults } = await openAdmin(page, server.commands, '#/main/mail')
-  await page.getByText('No mail was sent yet').waitFor()
+  await page.getByText('No mail since the server started').waitFor()
   await postJson(`${server.main}/token`, {
     grant_type: 'otp',
     email: 'carol@example.com',

@@ -82,7 +82,9 @@ export function Import({ onDone }: { onDone: () => void }) {
 /** The counts of the answer, as `12 objects, 2 tables`. */
 function summaryOf(result: Imported): string {
   const counts = Object.entries(result).flatMap(([name, count]) =>
-    typeof count === 'number' && count > 0 ? [`${count.toLocaleString()} ${name}`] : [],
+    typeof count === 'number' && count > 0
+      ? [`${count.toLocaleString()} ${count === 1 ? name.replace(/s$/, '') : name}`]
+      : [],
   )
   return counts.length === 0 ? 'nothing' : counts.join(', ')
 }

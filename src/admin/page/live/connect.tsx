@@ -19,7 +19,7 @@ export function Connect() {
       </p>
       <Snippet label="Install" text="npm install dexie dexie-cloud-addon" />
       <Snippet label="Connect" text={connecting(name, url)} />
-      <Snippet label="Or write one object from a terminal" text={writing(url)} />
+      <Snippet label="Or write one object from a terminal" text={writing(name, url)} />
       <p class="soft small">
         A page on another origin than this machine needs <code>satchel origin add</code>. More is in{' '}
         <a href="docs/sync" target="_blank" rel="noopener">
@@ -46,7 +46,8 @@ db.cloud.configure({ databaseUrl: ${JSON.stringify(url)}, requireAuth: true })
 await db.todoItems.add({ title: 'Milk' })`
 }
 
-function writing(url: string): string {
-  return `curl ${url}/all/todoItems -H "authorization: Bearer $TOKEN" \\
+function writing(name: string, url: string): string {
+  return `TOKEN=$(satchel token --db ${name} --sub alice@example.com)
+curl ${url}/my/todoItems -H "authorization: Bearer $TOKEN" \\
   -H 'content-type: application/json' -d '{"title": "Milk"}'`
 }

@@ -140,7 +140,7 @@ function MailRow({ mail, isChosen }: { mail: MailInfo; isChosen: boolean }) {
 
 function NoMail() {
   return (
-    <Empty icon="mail" title="No mail was sent yet">
+    <Empty icon="mail" title="No mail since the server started">
       <p>
         The code of a person who logs in appears here within a second, and so do invitations to
         share. Without a mail server no mail leaves this machine.{' '}
