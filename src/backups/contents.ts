@@ -1,4 +1,10 @@
-import { BLOB_LIST, folderOf, MANIFEST, readManifest } from '../domain/backup/manifest'
+import {
+  BLOB_LIST,
+  folderOf,
+  MANIFEST,
+  type Manifest,
+  readManifest,
+} from '../domain/backup/manifest'
 import { NEWLINE } from '../domain/json/bytes'
 import type { StoredContent } from '../domain/store/copy'
 import type { Target } from './target'
@@ -13,6 +19,12 @@ export async function readManifestOf(target: Target, backup: string) {
   for await (const piece of target.read(backup, MANIFEST))
     text += decoder.decode(piece, { stream: true })
   return readManifest(text + decoder.decode())
+}
+
+/** The size of a backup, shared blobs included. */
+export function bytesOf({ files, databases }: Manifest): number {
+  const blobs = databases.reduce((sum, database) => sum + database.blobs.bytes, 0)
+  return files.reduce((sum, { size }) => sum + size, blobs)
 }
 
 /** The blobs of a database in the order of their hashes. */

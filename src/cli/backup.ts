@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings'
 import { statSync } from 'node:fs'
-import { version } from '../../package.json'
 import type { MadeBackup } from '../backups/make'
 import type { Target } from '../backups/target'
 import type { BackupFault } from '../backups/verify'
@@ -38,17 +37,10 @@ export function addBackupCommands(program: Command, cli: Cli): void {
     using progress = showProgress(cli, options, 'bytes')
     const made = await interruptible(cli, (signal) =>
       inSession(cli, options, async (session) => {
-        const [{ makeVerifiedBackup }, { damageIn, holdTarget }] = await Promise.all([
-          import('../backups/make'),
-          import('../host/backup-target'),
-        ])
-        await using _ = await holdTarget(target)
+        const { makeBackupIn } = await import('../control/kept-backups')
         const input = { database: options.db ?? null }
-        return await makeVerifiedBackup(
-          target,
-          (streams) =>
-            session.run('backup', input, { ...streams, signal, progress: progress.update }),
-          { now: cli.clock.now(), version, damageIn },
+        return await makeBackupIn(cli, target, (streams) =>
+          session.run('backup', input, { ...streams, signal, progress: progress.update }),
         )
       }),
     )
@@ -74,12 +66,11 @@ export function addBackupCommands(program: Command, cli: Cli): void {
     .addHelpText('after', example('satchel backup list /mnt/backups'))
     .action(async (given, options) => {
       const target = await openBackups(given, options)
-      const { readManifestOf } = await import('../backups/contents')
+      const { bytesOf, readManifestOf } = await import('../backups/contents')
       const data = []
       for (const backup of await target.list()) {
         const { manifest, hash } = await readManifestOf(target, backup)
-        const blobs = manifest.databases.reduce((sum, { blobs }) => sum + blobs.bytes, 0)
-        const bytes = manifest.files.reduce((sum, file) => sum + file.size, blobs)
+        const bytes = bytesOf(manifest)
         const databases = manifest.databases.map(({ name }) => name)
         data.push({ backup, created: manifest.created, bytes, databases, sha256: hash })
       }

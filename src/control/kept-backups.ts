@@ -1,5 +1,5 @@
 import { version } from '../../package.json'
-import { readManifestOf } from '../backups/contents'
+import { bytesOf, readManifestOf } from '../backups/contents'
 import { readLaterErasures } from '../backups/erased'
 import { type MadeBackup, makeVerifiedBackup, type SendBackup } from '../backups/make'
 import { sendDatabase } from '../backups/read'
@@ -165,11 +165,6 @@ async function describeBackup(target: Target, backup: string) {
     if (!(error instanceof SatchelError)) throw error
     return { created: null, bytes: null, databases: [], sha256: null, problem: error.message }
   }
-}
-
-function bytesOf({ files, databases }: Manifest): number {
-  const blobs = databases.reduce((sum, database) => sum + database.blobs.bytes, 0)
-  return files.reduce((sum, { size }) => sum + size, blobs)
 }
 
 /** The bytes that one database of the backup will have. */

@@ -5,8 +5,7 @@ import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { WriteLimits } from '../domain/object/limits'
 import { PART_BYTES, type PartLimits } from '../domain/transfer/entry'
 import type { ServerAudit } from '../domain/store/audit'
-import type { OldCopy } from '../domain/store/engine'
-import type { EngineFigures } from '../domain/store/meter'
+import type { Engine } from '../domain/store/engine'
 import type { Compacted } from '../domain/store/store'
 import { createMailbox, type Mailbox } from './mailbox'
 import type { Message } from '../mail/message'
@@ -26,7 +25,8 @@ import type { Serving } from './serving'
 import type { Testing } from './test-mode'
 
 /** A data folder that this process has locked: until it is disposed no other process opens it (design.md §2). */
-export interface DataFolder extends AsyncDisposable {
+export interface DataFolder
+  extends AsyncDisposable, Pick<Engine, 'oldCopies' | 'figures' | 'serverFile'> {
   readonly path: string
   readonly clock: Clock
   /** The databases, for commands. */
@@ -48,14 +48,8 @@ export interface DataFolder extends AsyncDisposable {
   ): Promise<{ readonly host: OpenDatabase; readonly erasedUsers: number }>
   /** Writes a database anew, as `compactDatabase` says. */
   compact(name: string, progress?: (done: number, total: number) => void): Promise<Compacted>
-  /** The copies of databases from before an upgrade, the oldest first. */
-  oldCopies(): readonly OldCopy[]
   /** The lines about operations that belong to no database. */
   readonly audit: ServerAudit
-  /** The state of the engine. */
-  figures(): EngineFigures
-  /** The bytes of the file of the server, which belongs to no database. */
-  serverFile(): Uint8Array
   /** The mail settings of the server. */
   readonly mail: ServerMail
   /** How much one request may write. */
