@@ -21,6 +21,8 @@ const QUEUE_TIMEOUT_MS = 5_000
 const UNIT_TIMEOUT_MS = 10_000
 /** A unit that leaves its transaction unused for longer than this is ended, ms. */
 const IDLE_TIMEOUT_MS = 4_000
+/** So many looks in a row must have seen it unused: a computation, however long, lets it look once. */
+const IDLE_LOOKS = 3
 /** How often the writer looks for units that wait or take too long, ms. */
 const WATCH_EVERY_MS = 100
 /** How long the units of a database that is closed may go on, ms. */
@@ -152,8 +154,10 @@ export function createWriter(hooks: WriterHooks): Writer {
     if (running.uses !== unit.uses) {
       running.uses = unit.uses
       running.used = now
-    }
-    if (now - running.used >= IDLE_TIMEOUT_MS) running.end(stuck())
+      running.idleLooks = 0
+    } else running.idleLooks += 1
+    const isIdle = running.idleLooks >= IDLE_LOOKS && now - running.used >= IDLE_TIMEOUT_MS
+    if (isIdle) running.end(stuck())
     else if (now - running.begun >= UNIT_TIMEOUT_MS && pending.options.isUnbounded !== true) {
       running.end(tooLong())
     }
@@ -277,7 +281,7 @@ export function createWriter(hooks: WriterHooks): Writer {
         unit.ended ??= error
         reject(error)
       }
-      running = { pending, unit, end, begun: now, uses: unit.uses, used: now }
+      running = { pending, unit, end, begun: now, uses: unit.uses, used: now, idleLooks: 0 }
       result.then(resolve, reject)
     })
   }
@@ -372,6 +376,8 @@ interface Running {
   /** How often it had used its transaction when the writer last looked, and when that changed. */
   uses: number
   used: number
+  /** The looks in a row that found it as at the one before. */
+  idleLooks: number
 }
 
 function isUndivided({ options, isSecondRun }: Pending): boolean {

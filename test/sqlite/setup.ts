@@ -61,7 +61,7 @@ export interface SetupWriter extends AsyncDisposable, Writer {
 }
 
 /** For its waits and time budgets the writer sees time pass `haste` times as fast. */
-export function setupWriter(haste = 1): SetupWriter {
+export function setupWriter(haste = 1, elapsed = () => performance.now() * haste): SetupWriter {
   const folder = temporaryFolder()
   const file = join(folder.path, 'database.sqlite')
   const connection = openConnection(file, 'write', 'none')
@@ -74,7 +74,7 @@ export function setupWriter(haste = 1): SetupWriter {
     committed,
     ids: createIds(createTestClock()),
     clock: createTestClock(),
-    elapsed: () => performance.now() * haste,
+    elapsed,
     seal: (group) => sealGroup(connection, committed, group),
     publish(group) {
       groups.push(group)

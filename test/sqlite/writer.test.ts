@@ -3,7 +3,7 @@ import { describe, expect, spyOn, test } from 'bun:test'
 import type { Step, WriteTx } from '../../src/domain/store/store'
 import { SatchelError } from '../../src/domain/value/error'
 import { declare, fresh, keyOf, NOW, refusalOf, WHOLE } from '../contract/fixture'
-import { turns } from '../timing'
+import { turns, until } from '../timing'
 import { setupWriter, type SetupWriter } from './setup'
 import type { Table } from '../../src/domain/store/tables'
 
@@ -320,6 +320,26 @@ describe('a unit that does not end', () => {
     })
     expect(await messageOf(unit)).toEndWith('it awaits something else, such as another write')
     expect(await writer.run(() => 2)).toBe(2)
+  })
+
+  test('is not one that computes for long between two uses of its transaction', async () => {
+    let time = 0
+    let looks = 0
+    await using writer = setupWriter(1, () => {
+      looks += 1
+      return time
+    })
+    const revision = await writer.runSteps(async (step) => {
+      await step((tx) => tx.revision())
+      for (const computation of [0, 4_500]) {
+        time += computation
+        // Until the writer has looked at the unit.
+        const before = looks
+        await until(() => looks > before)
+      }
+      return await step((tx) => tx.revision())
+    })
+    expect(revision).toBeNumber()
   })
 
   test('makes the units behind it refused after five seconds, and is ended after ten', async () => {
