@@ -28,6 +28,7 @@ import { killWriters } from './kill-writers'
 import { timeAddresses } from './known-addresses'
 import { canLoadLayer } from './layer'
 import { serveManyDatabases } from './many-databases'
+import { pageOperations } from './page-operations'
 import { losePower, losePowerOfUploads } from './power-loss'
 import { measureManyRealms } from './many-realms'
 import { largeSyncs } from './large-syncs'
@@ -275,6 +276,7 @@ export const experiments: readonly Experiment[] = [
     run: (rounds) => dripAway(rounds),
   },
   ...heavyRequests,
+  ...pageOperations,
   {
     promise: 34,
     title: 'a user in 10,000 realms pays for their own changes only, and not much',

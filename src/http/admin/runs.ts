@@ -1,5 +1,6 @@
 import type { AdminSessions, LiveSession } from '../../auth/admin/sessions'
 import { aborted, SatchelError } from '../../domain/value/error'
+import { sharedTurn } from '../../domain/value/turn'
 import { createSlots, type Slots } from '../../limits/slots'
 import { STATUS } from '../../openapi/status'
 import { pacedStream } from '../body/json-stream'
@@ -30,6 +31,8 @@ export function createTurns(): Turns {
         leave()
         if (slots.isFree) slotsByCaller.delete(caller)
       }
+      // The steps of an operation that is soon over leave no turn of the event loop to others.
+      await sharedTurn()
       if (!signal.aborted) return over
       over()
       throw aborted()
@@ -54,10 +57,7 @@ export function createRuns({ sessions, table }: AdminParts, turns: Turns) {
       : await turns.enter(session, visit.call.sent.signal)
     try {
       return await inputs.read(visit, (input, finished) =>
-        answerEvents(visit, { sessions, session, admitted, input }, null, () => {
-          finished()
-          leave()
-        }),
+        answerEvents(visit, { sessions, session, admitted, input }, { finished, leave }),
       )
     } catch (error) {
       leave()
@@ -71,7 +71,7 @@ export function createRuns({ sessions, table }: AdminParts, turns: Turns) {
     const leave = await turns.enter(session, signal)
     try {
       const input = inputOfQuery(visit)
-      return answerEvents(visit, { sessions, session, admitted, input }, body, leave)
+      return answerEvents(visit, { sessions, session, admitted, input, upload: body }, { leave })
     } catch (error) {
       leave()
       throw error
@@ -86,14 +86,21 @@ interface Asked {
   readonly session: LiveSession
   readonly admitted: AdmittedOperation
   readonly input: unknown
+  readonly upload?: ReadableStream<Uint8Array> | null
 }
 
-/** Answers at once; `finished` is called when the operation is over, and not when this throws. */
+interface Ends {
+  /** Called when the operation is over. */
+  readonly finished?: () => void
+  /** Called when its reader has the answer, or is gone. */
+  readonly leave: () => void
+}
+
+/** Answers at once. Calls no function of `ends` when it throws. */
 function answerEvents(
   { http, call }: Visit,
-  { sessions, session, admitted, input }: Asked,
-  upload: ReadableStream<Uint8Array> | null,
-  finished: () => void,
+  { sessions, session, admitted, input, upload = null }: Asked,
+  { finished, leave }: Ends,
 ): Response {
   const order = admitted.order(input)
   // Work and silence may take long.
@@ -106,7 +113,7 @@ function answerEvents(
     ended: stream.signal,
     finished() {
       stream[Symbol.dispose]()
-      finished()
+      finished?.()
     },
     statusOf,
   })
@@ -138,6 +145,7 @@ function answerEvents(
       resize: () => undefined,
       release(reason) {
         memory.release(reason)
+        leave()
         void events.cancel().catch(() => undefined)
       },
     },
