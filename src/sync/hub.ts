@@ -7,7 +7,7 @@ import { createFeed } from './feed'
 import type { Ticket } from './gate'
 import { clientName, clientOf, createListeners } from './listeners'
 import type { Delivery, Rejections } from '../host/live-event'
-import type { Follower, LiveSession } from '../host/live-view'
+import type { Follower } from '../host/live-view'
 import { createOutbox } from './outbox'
 import { createPageSessions } from './page-sessions'
 import { Session, type SessionHub, TELL_EVERY_MS } from './session'
@@ -26,33 +26,7 @@ import { createWatch, type Watch } from './watch'
 // 4. The client stores the changes and says `ready` with their revision: it waits again (`session`).
 
 /** The sockets of one database, whether it is open or not (protocol.md §5). */
-export interface Hub {
-  readonly databaseId: string
-  /** ms; never goes back. */
-  now(): number
-  connect(client: SocketClient, caller: Caller | undefined, ticket: Ticket): Session
-  answering(identity: string, subject: string | null): Answering
-  /** How many sockets are open. */
-  readonly size: number
-  /** The same sockets. */
-  readonly sessions: Iterable<LiveSession>
-  /** `follower` hears of commits and deliveries until the result is disposed. Throws `TOO_MANY_REQUESTS`. */
-  follow(follower: Follower): Disposable
-  /** Tells followers what a request could not change; `find` is called if anybody follows. */
-  rejected(find: () => Rejections | undefined): void
-  /** Hears the commits of the database, which was opened. */
-  attach(database: Database): void
-  /** Called once a second. */
-  tick(): void
-  /** Mutes all sockets: the database is gone. */
-  end(): void
-  /** Closes all sockets: their clients come back. */
-  drop(): void
-  /** Hears no more commits. */
-  detach(): void
-  /** True when nothing has used it for a while. */
-  readonly isIdle: boolean
-}
+export type Hub = ReturnType<typeof createHub>
 
 /** A request of a client that is being answered: until it is disposed, its sockets hear nothing. */
 export interface Answering extends Disposable {
@@ -84,7 +58,7 @@ export interface HubContext {
 /** While this many clients are being answered, no others are told to pull: their requests would only wait. */
 const MAX_PULLING = 64
 
-export function createHub(databaseId: string, context: HubContext): Hub {
+export function createHub(databaseId: string, context: HubContext) {
   const { open, now, report } = context
   const listeners = createListeners()
   const pages = createPageSessions(report)
@@ -237,22 +211,28 @@ export function createHub(databaseId: string, context: HubContext): Hub {
 
   return {
     databaseId,
+    /** ms; never goes back. */
     now,
-    connect(client, caller, ticket) {
+    connect(client: SocketClient, caller: Caller | undefined, ticket: Ticket): Session {
       lastUse = now()
       return new Session(parts, client, caller, ticket)
     },
     answering,
+    /** How many sockets are open. */
     get size() {
       return listeners.size
     },
+    /** The same sockets. */
     sessions: listeners,
+    /** `follower` hears of commits and deliveries until the result is disposed. Throws `TOO_MANY_REQUESTS`. */
     follow,
-    rejected(find) {
+    /** Tells followers what a request could not change; `find` is called if anybody follows. */
+    rejected(find: () => Rejections | undefined) {
       const found = watch && find()
       if (found !== undefined) watch?.rejected(found)
     },
-    attach(database) {
+    /** Hears the commits of the database, which was opened. */
+    attach(database: Database) {
       stopHearing()
       feed.restart()
       stopHearing = database.onCommit(hear)
@@ -260,15 +240,20 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       for (const session of listeners) doubt(session)
       fanOut.start()
     },
+    /** Called once a second. */
     tick,
+    /** Mutes all sockets: the database is gone. */
     end,
+    /** Closes all sockets: their clients come back. */
     drop() {
       for (const session of listeners) session.drop()
     },
+    /** Hears no more commits. */
     detach() {
       stopHearing()
       watch?.end()
     },
+    /** True when nothing has used it for a while. */
     get isIdle() {
       const isUsed = listeners.size > 0 || held.size > 0 || watch !== undefined
       return !isUsed && now() - lastUse >= MINUTE

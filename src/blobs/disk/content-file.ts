@@ -131,7 +131,6 @@ async function writeAll(file: number, chunks: Uint8Array[], length: number): Pro
   }
 }
 
-/** Writes all chunks before it returns. */
 function writeNow(file: number, chunks: Uint8Array[], length: number): void {
   let written = writevSync(file, chunks)
   if (written === length) return

@@ -149,7 +149,6 @@ async function createWriter(
   }
 }
 
-/** The size of a chunk of a stream. */
 const BYTES_PER_CHUNK = 64 * 1024
 
 function openFile(path: string): ScratchFile {

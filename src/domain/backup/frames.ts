@@ -32,7 +32,6 @@ export function writeHead(head: FrameHead): Uint8Array {
   return Buffer.from(`${JSON.stringify(head)}\n`)
 }
 
-/** The number of bytes that follow. */
 function sizeOf(head: FrameHead): number {
   if (head.kind === 'file') return head.size
   return head.kind === 'blob' && head.state === 'sent' ? head.size : 0

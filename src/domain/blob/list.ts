@@ -33,9 +33,7 @@ export interface BlobPage {
   readonly next: string | null
 }
 
-/** How many objects are listed. */
 const REFERENCES = 100
-/** Blobs on one page. */
 const LONGEST_PAGE = 10_000
 
 /** Up to `limit` blobs after a position, in the order of their ids. */

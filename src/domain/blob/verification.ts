@@ -68,7 +68,6 @@ async function problemWith(
   }
 }
 
-/** Some of the blobs that have their bytes in this file. */
 async function blobsOf(database: Database, file: string): Promise<string[]> {
   const found = await database.read((tx) => tx.blobs.byFile({ file, id: '' }, NAMED))
   return found.filter((blob) => blob.file === file).map(({ id }) => id)

@@ -226,7 +226,6 @@ function getClient(tx: ReadTx, id: string): Client {
   return client
 }
 
-/** True for a client with all scopes whose key was fetched and does not expire. */
 function isAdministrator(client: Client): boolean {
   return client.expires === null && hasAllScopes(client.scopes) && !isPending(client)
 }

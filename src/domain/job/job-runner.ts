@@ -11,10 +11,7 @@ import type { Job } from '../store/records'
  */
 export type JobStep = (database: Database, job: Job) => Promise<'more' | 'done'>
 
-export interface JobRunner extends AsyncDisposable {
-  /** Resolves when no job is left that can continue. */
-  idle(): Promise<void>
-}
+export type JobRunner = ReturnType<typeof createJobRunner>
 
 /** Temporary errors: the job waits and repeats the step. */
 const PASSING: ReadonlySet<string> = new Set(['BUSY', 'STORAGE_FULL', 'READ_ONLY'])
@@ -29,7 +26,7 @@ export function createJobRunner(
   database: Database,
   steps: Readonly<Partial<Record<Job['kind'], JobStep>>>,
   report: (job: Job, error: unknown) => void,
-): JobRunner {
+) {
   let isStopped = false
   let isAwake = false
   let working = Promise.resolve()
@@ -96,7 +93,8 @@ export function createJobRunner(
   })
   wake()
   return {
-    async idle() {
+    /** Resolves when no job is left that can continue. */
+    async idle(): Promise<void> {
       await working
       while (isAwake) await working
     },

@@ -134,7 +134,6 @@ export async function readShaped(
     return parseScanned(bytes, { name: NAME, start })
   }
 
-  /** Parses a large value, in slices. */
   async function parseLate(pending: Late): Promise<void> {
     const { bytes, holder, key, limits, token } = pending
     let value: unknown

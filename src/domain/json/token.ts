@@ -244,7 +244,6 @@ export interface Token extends Position {
   marks: number
 }
 
-/** The token whose first byte is `byte`. */
 function beginToken(byte: number, isKey: boolean, offset: number, position: Position): Token {
   const inString = byte === QUOTE
   const depth = byte === OPEN_ARRAY || byte === OPEN_OBJECT ? 1 : 0

@@ -164,7 +164,6 @@ export function findObject(tx: ReadTx, table: Table, key: string): TimedObject {
   return object
 }
 
-/** The object as a list shows it. */
 function describeObject(tx: ReadTx, object: TimedObject): BrowsedObject {
   const { key, realm, owner, revision, updated, isDamaged = false } = object
   const realmId = tx.realms.findByRef(realm)?.id ?? ''
@@ -196,7 +195,6 @@ function formatCursor({ seq, key }: PageEnd): string {
   return JSON.stringify(key === undefined ? [seq] : [seq, key])
 }
 
-/** Throws `INVALID_REQUEST`. */
 function parseCursor(text: string): PageEnd {
   const given = jsonOf(text)
   const [seq, key] = Array.isArray(given) ? (given as unknown[]) : []

@@ -1,5 +1,5 @@
 import type { TimedObject } from '../store/objects'
-import type { OperationPlace } from '../store/sync'
+import type { OperationOrder } from '../store/sync'
 import { type WireObject, changedProperties } from '../value/value'
 
 /** The names on the way to a value, as a stored object spells them (a leading `$` is doubled). */
@@ -59,14 +59,14 @@ export function copyStamps({ rest, properties, ...more }: Stamps): Stamps {
 }
 
 /** True when the operation has counted in the object, or may have, long ago. */
-export function hasRun({ ran }: Stamps, { revision, position }: OperationPlace): boolean {
+export function hasCounted({ ran }: Stamps, { revision, position }: OperationOrder): boolean {
   if (ran === undefined) return false
   const isListed = ran.places.some(([its, place]) => its === revision && place === position)
   return isListed || revision <= ran.upTo
 }
 
-export function noteRun(stamps: Stamps, operation: OperationPlace): void {
-  if (hasRun(stamps, operation)) return
+export function noteCounted(stamps: Stamps, operation: OperationOrder): void {
+  if (hasCounted(stamps, operation)) return
   const { upTo = 0, places = [] } = stamps.ran ?? {}
   const { revision, position } = operation
   const all = [...places, [revision, position] as const].toSorted(([one], [other]) => one - other)

@@ -110,14 +110,14 @@ export interface AppliedWriter extends AppliedReader {
 }
 
 /** The order of operations: no two have the same. */
-export interface OperationPlace {
+export interface OperationOrder {
   readonly revision: number
   /** The order within the revision. */
   readonly position: number
 }
 
 /** An operation with criteria, kept for rows that arrive later (protocol.md §4.10). */
-export interface CriteriaOperation extends OperationPlace {
+export interface CriteriaOperation extends OperationOrder {
   /** The number of the sync client whose operation it is. */
   readonly client: number
   /** The user of the sync client. */
@@ -156,8 +156,8 @@ export interface CriteriaOperationWriter extends CriteriaOperationReader {
    */
   put(
     table: number,
-    operation: Omit<CriteriaOperation, keyof OperationPlace>,
+    operation: Omit<CriteriaOperation, keyof OperationOrder>,
     at: number,
     most: number,
-  ): OperationPlace
+  ): OperationOrder
 }

@@ -86,8 +86,8 @@ export async function adoptAnonymousRows(
   const { actor, client, now } = push
   const source = rowsOf(read.operations, actor.subject)
   const rows: UploadedRow[] = []
-  const refusals: SatchelError[] = []
   const realms: UploadedRow[] = []
+  let refusal: SatchelError | undefined
   for (;;) {
     // Rows are made when their unit comes: all of them at once would take memory, and time at a stretch.
     for (let next; rows.length < UNIT_ROWS && (next = source.next().value);) rows.push(next)
@@ -96,7 +96,7 @@ export async function adoptAnonymousRows(
       uploadSome(step, push, { transaction, rows }, beginPart(progress)),
     )
     endPart(progress, part)
-    refusals.push(...part.refusals.slice(0, 1))
+    refusal ??= part.refusals[0]
     const stored = rows.slice(0, done)
     if (stored.every(({ table }) => !table.builtIn)) addRevisions(own, part)
     realms.push(...stored.filter(({ table }) => table.name === 'realms'))
@@ -118,7 +118,6 @@ export async function adoptAnonymousRows(
     })
     endPart(progress, part)
   }
-  const [refusal] = refusals
   if (refusal !== undefined) reject(progress, transaction, refusal)
 }
 

@@ -124,7 +124,7 @@ export function planAnswer(
     newTables: lastPull === undefined ? NO_TABLES : unsynced,
     text,
     schema: echo,
-    pending: pendingOf(pull.named, base, knownIds.length < had.size),
+    pending: findPending(pull.named, base, knownIds.length < had.size),
     privates: { areSent: false },
     leaveOut(table, key) {
       if (!isReported) pull.report?.(leftOut(table, key))
@@ -179,27 +179,6 @@ function omittedRealms(
     if (tx.realms.isRetired(id)) omitted.add(id)
   }
   return omitted
-}
-
-interface Pending {
-  readonly base: number | undefined
-  readonly hasLost: boolean
-  readonly keys: readonly PendingKey[]
-}
-
-/** The pending keys of the last plan: an answer may take three, and a request may name 100,000 keys. */
-const lastPending = new WeakMap<Named, Pending>()
-
-function pendingOf(
-  named: Named,
-  base: number | undefined,
-  hasLost: boolean,
-): readonly PendingKey[] {
-  const last = lastPending.get(named)
-  if (last?.base === base && last?.hasLost === hasLost) return last.keys
-  const keys = findPending(named, base, hasLost)
-  lastPending.set(named, { base, hasLost, keys })
-  return keys
 }
 
 /**

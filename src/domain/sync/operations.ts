@@ -1,6 +1,6 @@
-import { birthOf, copyStamps, noteRun } from '../object/stamps'
+import { birthOf, copyStamps, noteCounted } from '../object/stamps'
 import { judgeRemoval } from '../object/write'
-import type { CriteriaOperation, OperationPlace } from '../store/sync'
+import type { CriteriaOperation, OperationOrder } from '../store/sync'
 import type { Table } from '../store/tables'
 import { FIXED_LIMITS } from '../value/fixed-limits'
 import { getOwn, isAbsent, type WireObject } from '../value/value'
@@ -251,7 +251,7 @@ function* changeIfAllowed(
     const by = { ...authorshipOf(run, operation, row), ts, isByCriteria: true }
     const merged = yield* mergeSome(copy, written, by)
     if (kept !== undefined && changes.some(({ kind }) => kind === 'modify')) {
-      noteRun(copy.stamps, kept)
+      noteCounted(copy.stamps, kept)
     }
     judgeObject(writingOf(run, table), row, copy.object, before)
     row.isShared = false
@@ -270,7 +270,7 @@ export function copyOf(state: RowState & { kind: 'row' }): RowState & { kind: 'r
 interface Keeping {
   readonly ts: number
   /** Undefined for one that is too long to be kept. */
-  readonly kept: OperationPlace | undefined
+  readonly kept: OperationOrder | undefined
 }
 
 /** Keeps an operation with criteria for rows that arrive later (`replay`). */

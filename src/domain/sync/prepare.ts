@@ -30,7 +30,6 @@ export interface Prepared {
   readonly kept: number
 }
 
-/** Rows of one short unit. */
 const PART_ROWS = 250
 /** How often a transaction is prepared anew, because its rows or rights have changed meanwhile. */
 const MOST_TRIES = 3

@@ -280,7 +280,6 @@ interface WholePlace {
 }
 
 const START: WholePlace = { at: 0, realms: undefined, nth: 0, after: 0 }
-/** How many realms one read looks into. */
 const LOOKS_PER_READ = 200
 
 function readWholes(

@@ -203,7 +203,6 @@ interface Ahead {
 
 const NOTHING_AHEAD: Ahead = {}
 
-/** Executes transactions in one unit. */
 async function runUnit(
   database: Database,
   push: Push,
@@ -239,7 +238,6 @@ async function runUnit(
   return part
 }
 
-/** Executes a long transaction in a unit of its own. */
 function runLong(
   database: Database,
   push: Push,
@@ -276,7 +274,6 @@ function executeApart(
   if (refusal !== undefined) rejectOnce(tx, push, transaction, part, refusal)
 }
 
-/** Executes a transaction unless it was executed before. */
 function executeOnce(
   tx: WriteTx,
   push: Push,

@@ -2,11 +2,11 @@
 // criteria".
 
 import { accessOf, mayRead } from '../access/access'
-import { birthOf, hasRun, noteRun, type Stamps } from '../object/stamps'
+import { birthOf, hasCounted, noteCounted, type Stamps } from '../object/stamps'
 import type { Writing } from '../object/writing'
 import { judgeRemoval } from '../object/write'
 import type { RealmRef } from '../store/realms'
-import type { OperationPlace } from '../store/sync'
+import type { OperationOrder } from '../store/sync'
 import type { Table } from '../store/tables'
 import { parseStored, type WireObject } from '../value/value'
 import { multiOfIn } from './candidates'
@@ -85,7 +85,7 @@ function valuesIn(object: WireObject, most: number): number {
   return count
 }
 
-function isAfter(one: OperationPlace, other: OperationPlace): boolean {
+function isAfter(one: OperationOrder, other: OperationOrder): boolean {
   return (
     one.revision > other.revision ||
     (one.revision === other.revision && one.position > other.position)
@@ -158,14 +158,14 @@ function applyKept(
       return true
     }
     const copy = copyOf(state)
-    const isAgain = hasRun(copy.stamps, kept)
+    const isAgain = hasCounted(copy.stamps, kept)
     const changes = withoutKey(table.primaryKey ?? [], change).filter(
       ({ kind }) => kind !== 'modify' || !isAgain,
     )
     const { ts, client } = kept
     const by = { ts, base: kept.base ?? undefined, client, revision, isByCriteria: true }
     mergeChanges(copy, changes, by)
-    if (change.some(({ kind }) => kind === 'modify')) noteRun(copy.stamps, kept)
+    if (change.some(({ kind }) => kind === 'modify')) noteCounted(copy.stamps, kept)
     if (stored !== undefined) {
       judgeObject(writing, { ...row, isTaken: false }, copy.object, stored)
     }

@@ -418,7 +418,6 @@ function* namesIn(object: WireObject, name: string): Work<Set<string>> {
   return names
 }
 
-/** How many names are read in one step. */
 const NAMES = 1_000
 
 /** The value of a field; undefined when it is absent, null or an undefined in wire form. */

@@ -61,11 +61,11 @@ export async function executeInSteps(
       ? namedSteps(push, transaction)
       : reachedSteps(push, transaction, candidates)
   if (!isBegun) {
-    const refusal = await judgeAll(database, push, plan, progress)
-    if (refusal !== undefined) {
+    const rejection = await judgeAll(database, push, plan, progress)
+    if (rejection !== undefined) {
       const part = await writeUnit(database, push, (tx) => {
         const ending = beginPart(progress)
-        rejectOnce(tx, push, transaction, ending, refusal)
+        rejectOnce(tx, push, transaction, ending, rejection)
         return ending
       })
       return endPart(progress, part)
@@ -78,7 +78,7 @@ export async function executeInSteps(
     })
     endPart(progress, begun)
   }
-  const refusals: SatchelError[] = []
+  let refusal: SatchelError | undefined
   let expected = 0
   for (let isOver = false; !isOver;) {
     const part = await writeLongUnit(database, push, (step) =>
@@ -86,7 +86,7 @@ export async function executeInSteps(
     )
     endPart(progress, part)
     if (plan.isPlain) addRevisions(own, part)
-    refusals.push(...part.refusals.slice(0, 1))
+    refusal ??= part.refusals[0]
     // An earlier request, or another one beside this, has executed some.
     if (part.step > expected) {
       noteAll(push, transaction, progress.names, { isRejected: false, revision: undefined })
@@ -94,7 +94,6 @@ export async function executeInSteps(
     expected = part.step + 1
     isOver = part.isOver
   }
-  const [refusal] = refusals
   if (refusal !== undefined) reject(progress, transaction, refusal)
 }
 

@@ -40,10 +40,10 @@ export function applyEntries(
   now: number,
   fileOf: FileOf = requireNone,
 ): void {
-  for (const run of runsOf(entries)) {
-    if ('users' in run) applyUsers(tx, run.users, now)
-    else if ('blobs' in run) applyBlobs(tx, run.blobs, fileOf)
-    else applyObjects(tx, run, now)
+  for (const batch of batchesOf(entries)) {
+    if ('users' in batch) applyUsers(tx, batch.users, now)
+    else if ('blobs' in batch) applyBlobs(tx, batch.blobs, fileOf)
+    else applyObjects(tx, batch, now)
   }
 }
 
@@ -51,36 +51,36 @@ function requireNone(): never {
   throw new Error('blobs are applied with their contents')
 }
 
-interface ObjectRun {
+interface ObjectBatch {
   readonly table: string
   readonly isRemoval: boolean
   readonly objects: ObjectEntry[]
 }
 
-type Run = ObjectRun | { readonly users: UserEntry[] } | { readonly blobs: BlobEntry[] }
+type Batch = ObjectBatch | { readonly users: UserEntry[] } | { readonly blobs: BlobEntry[] }
 
 /** Entries that follow each other and can be applied together. */
-function runsOf(entries: readonly Entry[]): Run[] {
-  const runs: Run[] = []
+function batchesOf(entries: readonly Entry[]): Batch[] {
+  const batches: Batch[] = []
   for (const entry of entries) {
-    const last = runs.at(-1)
+    const last = batches.at(-1)
     if ('blob' in entry) {
       if (last !== undefined && 'blobs' in last) last.blobs.push(entry)
-      else runs.push({ blobs: [entry] })
+      else batches.push({ blobs: [entry] })
       continue
     }
     if ('user' in entry) {
       if (last !== undefined && 'users' in last) last.users.push(entry)
-      else runs.push({ users: [entry] })
+      else batches.push({ users: [entry] })
       continue
     }
     const { table } = entry
     const isRemoval = entry.data === null
     const isSame = last !== undefined && 'table' in last && last.table === table
     if (isSame && last.isRemoval === isRemoval) last.objects.push(entry)
-    else runs.push({ table, isRemoval, objects: [entry] })
+    else batches.push({ table, isRemoval, objects: [entry] })
   }
-  return runs
+  return batches
 }
 
 function applyBlobs(tx: WriteTx, entries: readonly BlobEntry[], fileOf: FileOf): void {
@@ -112,13 +112,13 @@ function applyUsers(tx: WriteTx, entries: readonly UserEntry[], now: number): vo
   }
 }
 
-function applyObjects(tx: WriteTx, run: ObjectRun, now: number): void {
-  const table = tx.tables.find(run.table)
+function applyObjects(tx: WriteTx, batch: ObjectBatch, now: number): void {
+  const table = tx.tables.find(batch.table)
   // A table that was found stays, though it may be hidden by now.
-  if (table === undefined) throw new Error(`the table ${run.table} is gone`)
+  if (table === undefined) throw new Error(`the table ${batch.table} is gone`)
   const writing = writingOf(tx, table, now)
-  if (run.isRemoval) removeAll(writing, run.objects)
-  else putAll(writing, run.objects)
+  if (batch.isRemoval) removeAll(writing, batch.objects)
+  else putAll(writing, batch.objects)
 }
 
 /** Whether an import of the entry can leave a realm without the row of its owner. */

@@ -111,7 +111,6 @@ async function* addBlobs(
   }
 }
 
-/** One short read. */
 const CHUNK = 200
 
 interface StoredFacts extends BlobFacts {
