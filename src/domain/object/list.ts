@@ -152,7 +152,7 @@ export async function readPage(
       lookup: indexed?.lookup,
       joined: isWhole && others.length === 0 && wanted === undefined,
       hasKeys,
-      ...(order === undefined ? {} : { order }),
+      order,
     })
     const seen = page.rows.length
     const left = page.isExact === true && indexed?.isExact === true ? unindexed : others

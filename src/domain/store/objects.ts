@@ -76,7 +76,7 @@ export interface PageQuery {
   /** Each row has its key. */
   readonly hasKeys?: boolean
   /** Absent: the order of creation. */
-  readonly order?: PageOrder
+  readonly order?: PageOrder | undefined
 }
 
 /** The newest first, or all objects whose keys begin with `prefix`, by their keys as UTF-8; an order has rows only. */

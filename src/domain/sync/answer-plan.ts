@@ -31,7 +31,7 @@ export interface Pull {
   /** Called with the first damaged row that the answer leaves out. */
   readonly report?: (damage: SatchelError) => void
   /** Where the bytes of blobs come from, for a client that does not know BlobRefs. */
-  readonly contents?: BlobStore
+  readonly contents?: BlobStore | undefined
   /** Called before an answer of several parts is read; it is read when the promise has resolved. */
   readonly untilItsTurn?: () => Promise<void>
 }

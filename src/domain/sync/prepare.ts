@@ -82,7 +82,7 @@ async function prepare(
           requireWriter(tx, actor, now)
           return work(tx)
         },
-        signal === undefined ? {} : { signal },
+        { signal },
       ),
     )
   // Made with the first object otherwise, which would change the rights of the actor.

@@ -108,7 +108,6 @@ async function judgeAll(
   progress: Progress,
 ): Promise<SatchelError | undefined> {
   const { signal, actor, now } = push
-  const options = signal === undefined ? {} : { signal }
   const judgeStep = async (step: Step, at: number) => {
     const { run, work } = await step((tx) => {
       requireWriter(tx, actor, now)
@@ -122,7 +121,7 @@ async function judgeAll(
   }
   for (let step = 0; step < plan.count; step += 1) {
     try {
-      const judged = database.writeSteps((steps) => judgeStep(steps, step), options)
+      const judged = database.writeSteps((steps) => judgeStep(steps, step), { signal })
       await relieved(push, judged)
     } catch (error) {
       if (error === JUDGED) continue

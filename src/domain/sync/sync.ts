@@ -71,9 +71,8 @@ export async function storeRequest(database: Database, given: Sync): Promise<Pul
   const pushed = isAnonymous ? NOTHING : await store(database, given, actor.subject)
   if (pushed.refused.count > 0) given.refused?.(pushed.refused)
   // The changes are stored: a long answer need not hold them.
-  const { contents } = request.knowsBlobRefs ? NO_CONTENTS : given
-  const pull = { actor, request: { ...request, transactions: [] }, ...pushed, report }
-  return contents === undefined ? pull : { ...pull, contents }
+  const contents = request.knowsBlobRefs ? undefined : given.contents
+  return { actor, request: { ...request, transactions: [] }, ...pushed, report, contents }
 }
 
 /**
@@ -84,7 +83,6 @@ export function isFirstSync({ lastPull }: SyncRequest, subject: string | null): 
   return lastPull === undefined || (subject !== null && !lastPull.realms.has(subject))
 }
 
-const NO_CONTENTS: Pick<Sync, 'contents'> = {}
 const NOTHING: Pushed = {
   named: new Map(),
   rejections: [],
@@ -124,8 +122,8 @@ async function store(database: Database, given: Sync, subject: string) {
     now,
     rulesByTable,
     limits,
-    ...(signal === undefined ? {} : { signal }),
-    ...(relieve === undefined ? {} : { relieve }),
+    signal,
+    relieve,
   })
   return { ...pushed, client: client.number }
 }

@@ -37,9 +37,9 @@ export interface Push {
   /** Of one object; those of a whole request do not count. Absent: none. */
   readonly limits?: WriteLimits
   /** Ends what is not committed: the caller is gone. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called after each unit of a large request, which frees its objects: a good time to collect garbage. */
-  readonly relieve?: () => void
+  readonly relieve?: (() => void) | undefined
 }
 
 /** The clock of a client, as far as the server believes it. */

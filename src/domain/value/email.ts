@@ -16,12 +16,8 @@ export function requireEmail(
     const isAddress = email.length <= MAX_LENGTH && ADDRESS.test(email) && email.isWellFormed()
     if (isAddress && !value.includes(KELVIN) && isOwnDomain(email)) return email
   }
-  const details = property === undefined ? {} : { reason: property }
-  throw new SatchelError(
-    code,
-    'That is not an e-mail address: it must look like alice@example.com',
-    details,
-  )
+  const sentence = 'That is not an e-mail address: it must look like alice@example.com'
+  throw new SatchelError(code, sentence, { reason: property })
 }
 
 /** Where demo users are, and no mail server is (protocol.md §7). */

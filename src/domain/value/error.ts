@@ -67,7 +67,7 @@ export type ErrorCode =
 
 export interface ErrorDetails {
   /** The missing permission or the wrong property; sent to the caller with the message. */
-  readonly reason?: string
+  readonly reason?: string | undefined
   /** Seconds after which a repeat may succeed. */
   readonly retryAfter?: number
   /** For the log, never for the caller. */
@@ -93,7 +93,7 @@ export class SatchelError extends Error {
 
 /** The refusal of a value; `reason` names its property. */
 export function unprocessable(sentence: string, reason?: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', sentence, reason === undefined ? {} : { reason })
+  return new SatchelError('UNPROCESSABLE', sentence, { reason })
 }
 
 /** The refusal of a malformed request, or of a question that makes no sense. */
@@ -102,7 +102,7 @@ export function invalidRequest(sentence: string): SatchelError {
 }
 
 export function conflict(sentence: string, reason?: string): SatchelError {
-  return new SatchelError('CONFLICT', sentence, reason === undefined ? {} : { reason })
+  return new SatchelError('CONFLICT', sentence, { reason })
 }
 
 /** The refusal of a request that may succeed in a second. */
