@@ -1,11 +1,13 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { findFault, findUnexpected } from '../../src/admin/page/object/json-fault'
+import { faultSteps, findFault, findUnexpected } from '../../src/admin/page/object/json-fault'
+import { stepsOf } from './steps'
 
 test('an object of JSON has no fault', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
       expect(findFault(JSON.stringify(value, null, 2))).toBeUndefined()
+      expect(stepsOf(faultSteps(JSON.stringify(value, null, 2))).value).toBeUndefined()
     }),
   )
 })
@@ -57,7 +59,10 @@ test('a fault is told with its line, its column and what is expected', () => {
     ['{} {}', 'Line 1, column 4: the end of the text is expected'],
     ['{"__proto__": {"a": tru}}', 'Line 1, column 21: a value is expected'],
   ]
-  for (const [text, sentence] of told) expect(findFault(text)?.sentence).toBe(sentence)
+  for (const [text, sentence] of told) {
+    expect(findFault(text)?.sentence).toBe(sentence)
+    expect(stepsOf(faultSteps(text)).value).toEqual(findFault(text))
+  }
 })
 
 test('a text of a million brackets has a fault as well', () => {

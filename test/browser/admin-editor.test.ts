@@ -173,13 +173,17 @@ test('an object that is too large for a field is edited as a file', async () => 
     })
   await choose(text.replace('"line 77",', '"line 77"'))
   await page.getByText(/milk\.json: Line \d+, column 5: a comma or ] is expected/).waitFor()
-  await choose(text.replace('"line 77"', '"line seventy-seven"'))
+  const edited = text.replace('"line 77"', '"line seventy-seven"')
+  await choose(edited.replace('"line 149900"', '"a line far away"'))
   const changes = page.getByRole('region', { name: 'Changes' })
   await changes.getByText('"line seventy-seven"').waitFor()
+  // Only the lines around both changes are shown.
+  await changes.getByText('"a line far away"').waitFor()
+  expect(await changes.locator('.diff-line').count()).toBeLessThan(20)
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await page.getByText('Saved').waitFor()
   expect(await server.read('milk')).toMatchObject({
-    lines: large.lines.with(77, 'line seventy-seven'),
+    lines: large.lines.with(77, 'line seventy-seven').with(149_900, 'a line far away'),
   })
 })
 

@@ -145,6 +145,8 @@ export interface ShownObject {
   /** The revision at which it came into being, or into its realm. */
   readonly entered: number
   readonly updated: number
+  /** In characters. */
+  readonly size: number
   readonly value: WireObject
 }
 
@@ -153,7 +155,8 @@ export function showObject(tx: ReadTx, tableName: string, key: string): ShownObj
   const object = findObject(tx, requireTable(tx, tableName), key)
   const { realm, owner, revision, entered, updated, value } = object
   const realmId = tx.realms.findByRef(realm)?.id ?? ''
-  return { key: object.key, realmId, owner, revision, entered, updated, value: parseStored(value) }
+  const head = { key: object.key, realmId, owner, revision, entered, updated }
+  return { ...head, size: value.length, value: parseStored(value) }
 }
 
 /** Throws `INVALID_REQUEST` and `UNKNOWN_OBJECT`. */

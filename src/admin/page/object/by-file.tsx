@@ -1,8 +1,9 @@
 import { useRef, useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
+import { inSlices } from '../parts/slices'
 import { saveFile } from '../parts/save-file'
 import { sizeText } from '../value/typed'
-import { findFault } from './json-fault'
+import { faultSteps } from './json-fault'
 
 interface ByFileProps {
   /** The name of the file without its ending. */
@@ -19,7 +20,7 @@ export function ByFile({ name, text, onText, onCancel }: ByFileProps) {
   const choose = async (file: File | undefined) => {
     if (file === undefined) return
     const given = await file.text()
-    const fault = findFault(given)
+    const fault = await inSlices(faultSteps(given))
     setError(fault === undefined ? undefined : new Error(`${file.name}: ${fault.sentence}`))
     if (fault === undefined) onText(given)
   }

@@ -1,5 +1,7 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { diffLines, foldSame } from './diff'
+import { useEffect, useRef } from 'preact/hooks'
+import { useSlices } from '../parts/use-slices'
+import { diffSteps } from './diff'
+import { Preparing } from './preparing'
 
 const SIGNS = { same: ' ', removed: '−', added: '+' } as const
 /** More lines, and more characters of one, are counted: a browser takes seconds to lay them out. */
@@ -15,15 +17,16 @@ interface DiffViewProps {
 
 /** The difference between two texts, line by line. */
 export function DiffView({ before, after, isFocused = false }: DiffViewProps) {
-  const lines = useMemo(() => foldSame(diffLines(before, after)), [before, after])
+  const lines = useSlices(() => diffSteps(before, after), [before, after])
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (isFocused) box.current?.focus()
   }, [])
-  const more = lines.length - MOST_LINES
+  const more = (lines?.length ?? 0) - MOST_LINES
   return (
     <div ref={box} class="diff" role="region" aria-label="Changes" tabIndex={0}>
-      {lines.slice(0, MOST_LINES).map((line, at) =>
+      {lines === undefined && <Preparing />}
+      {lines?.slice(0, MOST_LINES).map((line, at) =>
         typeof line === 'number' ? (
           <div key={at} class="diff-gap">
             {line === 1 ? '1 line' : `${line} lines`} unchanged

@@ -1,5 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
+import { inSlices } from '../parts/slices'
+import { useSlices } from '../parts/use-slices'
 import { call } from '../server/call'
 import { Refusal } from '../server/refusal'
 import { database } from '../shell/route'
@@ -8,7 +10,9 @@ import { ByFile } from './by-file'
 import { DiffView } from './diff-view'
 import { findFault } from './json-fault'
 import { JsonField } from './json-field'
-import { findDraft, keepDraft, type StoredObject, textOf } from './stored'
+import { Preparing } from './preparing'
+import { findDraft, keepDraft, type StoredObject } from './stored'
+import { textSteps } from './text'
 
 /** Longer texts, in characters, are edited as files: a browser takes seconds for each of their changes. */
 const LONGEST = 1_000_000
@@ -21,19 +25,45 @@ interface EditorProps {
   readonly onCancel: () => void
 }
 
+/** An object with its text. */
+interface Base {
+  readonly object: StoredObject
+  readonly text: string
+}
+
 /** Edits an object as JSON: first the text, then its difference, then it is saved unless the object has changed. */
-export function Editor({ table, object, onSaved, onCancel }: EditorProps) {
+export function Editor(props: EditorProps) {
+  const { table, object } = props
+  const [began] = useState(() => findDraft([database.value, table, object.key])?.base ?? object)
+  const text = useSlices(() => textSteps(began.value), [began])
+  return text === undefined ? (
+    <Preparing />
+  ) : (
+    <TextEditor {...props} began={{ object: began, text }} />
+  )
+}
+
+interface TextEditorProps extends EditorProps {
+  readonly began: Base
+}
+
+function TextEditor({ table, object, began, onSaved, onCancel }: TextEditorProps) {
   const place = [database.value, table, object.key]
-  const [base, setBase] = useState(() => findDraft(place)?.base ?? object)
-  const original = useMemo(() => textOf(base.value), [base])
+  const [base, setBase] = useState(began)
+  const original = base.text
   const [text, setText] = useState(() => findDraft(place)?.text ?? original)
   const [step, setStep] = useState<'edit' | 'review'>('edit')
-  const [stored, setStored] = useState<StoredObject | null>(null)
+  const [stored, setStored] = useState<Base | null>(null)
   const [error, setError] = useState<unknown>(undefined)
   const [isBusy, setIsBusy] = useState(false)
-  useEffect(() => keepDraft(place, text === original ? null : { base, text }), [text, original])
+  useEffect(
+    () => keepDraft(place, text === original ? null : { base: base.object, text }),
+    [text, original],
+  )
 
-  const fault = useMemo(() => findFault(text), [text])
+  const isLarge = Math.max(text.length, original.length) > LONGEST
+  // A file is looked at when it is chosen.
+  const fault = useMemo(() => (isLarge ? undefined : findFault(text)), [text, isLarge])
   const review = () => {
     if (fault === undefined && text !== original) setStep('review')
   }
@@ -41,8 +71,7 @@ export function Editor({ table, object, onSaved, onCancel }: EditorProps) {
     setIsBusy(true)
     setError(undefined)
     try {
-      const input = { database: database.value, table, key: object.key, value: JSON.parse(text) }
-      const saved = await call<StoredObject>('object.put', { ...input, ifRevision: base.revision })
+      const saved = await put(text, base.object.revision)
       keepDraft(place, null)
       tellDone('Saved', { label: 'Undo', run: () => void undo(saved).catch(tellError) })
       onSaved()
@@ -53,16 +82,21 @@ export function Editor({ table, object, onSaved, onCancel }: EditorProps) {
       setIsBusy(false)
     }
   }
+  const put = (value: string, ifRevision: number) =>
+    call<StoredObject>(
+      'object.put',
+      { database: database.value, table, key: object.key, ifRevision },
+      { json: { value } },
+    )
   /** Puts the object back, unless somebody has changed it since. */
   const undo = async ({ revision }: StoredObject) => {
-    const input = { database: database.value, table, key: object.key, value: base.value }
-    await call('object.put', { ...input, ifRevision: revision })
+    await put(original, revision)
     tellDone('The object is as it was')
     onSaved()
   }
-  const takeOver = (now: StoredObject, keepsText: boolean) => {
+  const takeOver = (now: Base, keepsText: boolean) => {
     setBase(now)
-    if (!keepsText) setText(textOf(now.value))
+    if (!keepsText) setText(now.text)
     setStored(null)
     setError(undefined)
     setStep(keepsText ? 'review' : 'edit')
@@ -77,9 +111,9 @@ export function Editor({ table, object, onSaved, onCancel }: EditorProps) {
       <div class="editor">
         <Failure error={error} />
         <h3>Changed by others since you began</h3>
-        <DiffView before={original} after={textOf(stored.value)} />
+        <DiffView before={original} after={stored.text} />
         <h3>Your text, compared with the object as it is now</h3>
-        <DiffView before={textOf(stored.value)} after={text} />
+        <DiffView before={stored.text} after={text} />
         <div class="actions">
           <button class="main" onClick={() => takeOver(stored, true)}>
             Go on with your text
@@ -104,7 +138,7 @@ export function Editor({ table, object, onSaved, onCancel }: EditorProps) {
           </div>
         </>
       )}
-      {Math.max(text.length, original.length) > LONGEST ? (
+      {isLarge ? (
         !isReview && (
           <ByFile
             name={object.key}
@@ -152,7 +186,11 @@ function isStale(error: unknown): boolean {
 }
 
 /** Null when the object was deleted meanwhile. */
-function showAgain(table: string, key: string): Promise<StoredObject | null> {
-  const input = { database: database.value, table, key }
-  return call<StoredObject>('object.show', input).catch(() => null)
+async function showAgain(table: string, key: string): Promise<Base | null> {
+  try {
+    const object = await call<StoredObject>('object.show', { database: database.value, table, key })
+    return { object, text: await inSlices(textSteps(object.value)) }
+  } catch {
+    return null
+  }
 }

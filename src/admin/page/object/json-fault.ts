@@ -1,3 +1,5 @@
+import type { Steps } from '../parts/slices'
+
 /** The first place at which a text is no object of JSON. */
 export interface JsonFault {
   /** UTF-16 units from the beginning. */
@@ -11,12 +13,23 @@ export function findFault(text: string): JsonFault | undefined {
   try {
     const value: unknown = JSON.parse(text)
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? undefined : faultAt(text, 0, 'an object is expected, in braces')
+    return isObject ? undefined : faultAt(text, 0, NO_OBJECT)
   } catch {
     const [offset, expected] = findUnexpected(text)
     return faultAt(text, offset, `${expected} is expected`)
   }
 }
+
+/** `findFault` for a long text, step by step. */
+export function* faultSteps(text: string): Steps<JsonFault | undefined> {
+  const [offset, expected] = yield* unexpectedSteps(text)
+  if (offset < text.length || expected !== NAMES.end) {
+    return faultAt(text, offset, `${expected} is expected`)
+  }
+  return text[endOf(SPACES, text, 0)] === '{' ? undefined : faultAt(text, 0, NO_OBJECT)
+}
+
+const NO_OBJECT = 'an object is expected, in braces'
 
 function faultAt(text: string, offset: number, reason: string): JsonFault {
   const before = text.slice(0, offset).split('\n')
@@ -42,11 +55,23 @@ const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
 /** Where a text that is no JSON ceases to be some, and what is expected there. Reads without recursion. */
 export function findUnexpected(text: string): readonly [offset: number, expected: string] {
+  const steps = unexpectedSteps(text)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
+}
+
+/** So many tokens are read in one step. */
+const STEP = 5_000
+
+function* unexpectedSteps(text: string): Steps<readonly [offset: number, expected: string]> {
   /** The closing brackets of the containers that are open. */
   const open: string[] = []
   let wanted: Wanted = 'value'
   let at = 0
-  for (;;) {
+  for (let tokens = 1; ; tokens += 1) {
+    if (tokens % STEP === 0) yield
     at = endOf(SPACES, text, at)
     const sign = text[at] ?? ''
     const close = open.at(-1) ?? ''
@@ -84,17 +109,20 @@ export function findUnexpected(text: string): readonly [offset: number, expected
   }
 }
 
+// eslint-disable-next-line no-control-regex
+const PLAIN = /[^"\\\u0000-\u001f]*/y
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
 
 /** The end of the string that begins at `start`, or the place of its fault and the sign that is expected there. */
 function readString(text: string, start: number): readonly [end: number, expected?: string] {
   let at = start + 1
   for (;;) {
+    at = endOf(PLAIN, text, at)
     const sign = text[at]
     if (sign === '"') return [at + 1]
     if (sign === undefined || sign === '\n') return [at, 'a closing quotation mark']
     if (sign < ' ') return [at, 'an escape such as \\t']
-    const next = sign === '\\' ? endOf(ESCAPE, text, at) : at + 1
+    const next = endOf(ESCAPE, text, at)
     if (next === at) return [at, 'an escape such as \\n, \\" or \\u00e9']
     at = next
   }

@@ -1,20 +1,16 @@
-import { visible } from '../parts/visible'
 /** An object as `object.show` has it. */
 export interface StoredObject {
   readonly key: string
   readonly realmId: string
   readonly owner: string | null
   readonly revision: number
+  /** In characters, as it is stored. */
+  readonly size: number
   /** The revision at which it came into being, or into its realm. */
   readonly entered: number
   /** ms since the epoch. */
   readonly updated: number
   readonly value: Readonly<Record<string, unknown>>
-}
-
-/** The text that is edited: characters that are not seen are escaped. */
-export function textOf(value: unknown): string {
-  return visible(JSON.stringify(value, null, 2))
 }
 
 /** An edit that is not saved. */

@@ -5,10 +5,15 @@ import { Fact, Facts } from '../parts/facts'
 import { Icon } from '../parts/icon'
 import { saveFile } from '../parts/save-file'
 import { Segments } from '../parts/segments'
+import { inSlices } from '../parts/slices'
+import { useSlices } from '../parts/use-slices'
 import { hrefOf } from '../shell/route'
+import { tellError } from '../shell/toasts'
 import { Tree } from '../value/tree'
-import { sizeText } from '../value/typed'
-import { type StoredObject, textOf } from './stored'
+import { propertiesOf, sizeText } from '../value/typed'
+import { Preparing } from './preparing'
+import type { StoredObject } from './stored'
+import { textSteps } from './text'
 import { Text } from '../parts/text'
 
 /** Longer texts are shown on demand: a browser takes seconds to lay them out. */
@@ -17,8 +22,10 @@ const LONG = 200_000
 /** The value of an object as a tree or as JSON. */
 export function ValueView({ object }: { object: StoredObject }) {
   const [form, setForm] = useState<'tree' | 'json'>('tree')
-  const { owner, realmId, revision, entered, updated, value } = object
-  const text = useMemo(() => textOf(value), [value])
+  const { owner, realmId, revision, entered, updated, size, value } = object
+  const members = useMemo(() => propertiesOf(value), [value])
+  const text = () => inSlices(textSteps(value))
+  const save = async () => saveFile(`${object.key}.json`, 'application/json', [await text()])
   return (
     <>
       <Facts>
@@ -42,7 +49,7 @@ export function ValueView({ object }: { object: StoredObject }) {
         <Fact name="In the realm">
           <span class="soft">since revision {entered.toLocaleString()}</span>
         </Fact>
-        <Fact name="Size">{sizeText(text.length)}</Fact>
+        <Fact name="Size">{sizeText(size)}</Fact>
       </Facts>
       <div class="value-head">
         <Segments
@@ -60,19 +67,21 @@ export function ValueView({ object }: { object: StoredObject }) {
             class="plain"
             title="Save the object as a file"
             aria-label="Save the object as a file"
-            onClick={() => saveFile(`${object.key}.json`, 'application/json', [text])}
+            onClick={() => void save().catch(tellError)}
           >
             <Icon name="download" />
           </button>
         </span>
       </div>
-      {form === 'tree' ? <Tree entries={Object.entries(value)} /> : <Json text={text} />}
+      {form === 'tree' ? <Tree members={members} /> : <Json value={value} />}
     </>
   )
 }
 
-function Json({ text }: { text: string }) {
+function Json({ value }: { value: object }) {
   const [isWhole, setIsWhole] = useState(false)
+  const text = useSlices(() => textSteps(value), [value])
+  if (text === undefined) return <Preparing />
   const shown = isWhole ? text : text.slice(0, LONG)
   return (
     <div class="json">

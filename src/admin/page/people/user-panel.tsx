@@ -11,6 +11,7 @@ import { askToDestroy } from '../shell/destroy'
 import { database, hrefOf } from '../shell/route'
 import { tellDone, tellError } from '../shell/toasts'
 import { Tree } from '../value/tree'
+import { propertiesOf } from '../value/typed'
 import { Devices } from './devices'
 import { Memberships } from './memberships'
 import { licenceOf, nameOf, type User } from './user'
@@ -119,7 +120,7 @@ export function UserPanel({
           {user.data !== null && Object.keys(user.data).length > 0 && (
             <section class="part">
               <h3>Data</h3>
-              <Tree entries={Object.entries(user.data)} />
+              <Tree members={propertiesOf(user.data)} />
             </section>
           )}
         </>

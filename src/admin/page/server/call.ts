@@ -1,4 +1,6 @@
+import { inSlices } from '../parts/slices'
 import { createLineSplitter } from './lines'
+import { LONG, parseSteps } from './parse'
 import { isReachable, post, request } from './request'
 import {
   CONFIRMATION_NEEDED,
@@ -25,6 +27,8 @@ export interface CallOptions {
   readonly onItem?: (item: unknown) => void
   /** The bytes that the operation takes. */
   readonly upload?: Blob
+  /** A field of the input that is there as JSON: to read and write megabytes would hold the page. */
+  readonly json?: Readonly<Record<string, string>>
 }
 
 type Event =
@@ -89,8 +93,8 @@ async function attempt<Output>(
   throw unreachable()
 }
 
-function send(operation: string, input: object, { signal, upload }: CallOptions) {
-  if (upload === undefined) return post(`api/${operation}`, input, signal)
+function send(operation: string, input: object, { signal, upload, json = {} }: CallOptions) {
+  if (upload === undefined) return post(`api/${operation}`, withJson(input, json), signal)
   const query = new URLSearchParams({ input: JSON.stringify(input) })
   return request(`upload/${operation}?${query}`, {
     method: 'POST',
@@ -98,6 +102,13 @@ function send(operation: string, input: object, { signal, upload }: CallOptions)
     body: upload,
     ...(signal === undefined ? {} : { signal }),
   })
+}
+
+/** An object as JSON, with more properties that are JSON already. */
+function withJson(input: object, json: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(json).map(([name, text]) => `${JSON.stringify(name)}:${text}`)
+  const first = JSON.stringify(input).slice(1, -1)
+  return `{${[...(first === '' ? [] : [first]), ...parts].join(',')}}`
 }
 
 /** The events of an answer. Breaking off cancels the answer, and with it the operation. */
@@ -109,7 +120,7 @@ async function* eventsOf(answer: Response, signal?: AbortSignal): AsyncGenerator
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      for (const line of split(value)) yield JSON.parse(line) as Event
+      for (const line of split(value)) yield await readEvent(line, signal)
     }
   } catch (error) {
     if (signal?.aborted === true || error instanceof Refusal || error instanceof SyntaxError) {
@@ -120,6 +131,10 @@ async function* eventsOf(answer: Response, signal?: AbortSignal): AsyncGenerator
   } finally {
     reader.cancel().catch(() => undefined)
   }
+}
+
+async function readEvent(line: string, signal: AbortSignal | undefined): Promise<Event> {
+  return (line.length > LONG ? await inSlices(parseSteps(line), signal) : JSON.parse(line)) as Event
 }
 
 const FIRST_PAUSE_MS = 500

@@ -2,7 +2,9 @@
 export function createLineSplitter(): (piece: string) => string[] {
   let rest = ''
   return (piece) => {
-    const lines = (rest + piece).split('\n')
+    // A line of megabytes comes in hundreds of pieces: each is looked at once.
+    const lines = piece.split('\n')
+    lines[0] = rest + lines[0]
     rest = lines.pop() ?? ''
     return lines.filter((line) => line !== '')
   }

@@ -38,12 +38,12 @@ async function send(address: string, init: RequestInit): Promise<Response> {
   }
 }
 
-/** `request` with a JSON body. */
-export function post(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+/** `request` with a JSON body; a text is JSON already. */
+export function post(path: string, body: object | string, signal?: AbortSignal): Promise<Response> {
   return request(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
     ...(signal === undefined ? {} : { signal }),
   })
 }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Icon } from '../parts/icon'
 import { Value } from './cell'
-import { describe, type Entry } from './typed'
+import { describe, type Members } from './typed'
 import { Text } from '../parts/text'
 
 /** Values inside others are opened to this depth at first. */
@@ -12,17 +12,17 @@ const PAGE = 200
 const LONG = 2_000
 
 /** The values of an object by name, each of which opens. */
-export function Tree({ entries, depth = 0 }: { entries: readonly Entry[]; depth?: number }) {
+export function Tree({ members, depth = 0 }: { members: Members; depth?: number }) {
   const [shown, setShown] = useState(PAGE)
   return (
     <ul class="tree">
-      {entries.slice(0, shown).map(([name, value]) => (
+      {members.first(shown).map(([name, value]) => (
         <Branch key={name} name={name} value={value} depth={depth} />
       ))}
-      {shown < entries.length && (
+      {shown < members.count && (
         <li>
           <button class="link" onClick={() => setShown(shown + 10 * PAGE)}>
-            {(entries.length - shown).toLocaleString()} more
+            {(members.count - shown).toLocaleString()} more
           </button>
         </li>
       )}
@@ -30,11 +30,13 @@ export function Tree({ entries, depth = 0 }: { entries: readonly Entry[]; depth?
   )
 }
 
+const NOTHING: Members = { count: 0, first: () => [] }
+
 function Branch({ name, value, depth }: { name: string; value: unknown; depth: number }) {
   const described = describe(value)
-  const inside = 'entries' in described ? described.entries : []
-  const [isOpen, setIsOpen] = useState(depth < OPEN_DEPTH && inside.length <= 20)
-  if (inside.length === 0) {
+  const inside = 'count' in described ? described : NOTHING
+  const [isOpen, setIsOpen] = useState(depth < OPEN_DEPTH && inside.count <= 20)
+  if (inside.count === 0) {
     return (
       <li class="leaf">
         <Name name={name} />
@@ -48,14 +50,14 @@ function Branch({ name, value, depth }: { name: string; value: unknown; depth: n
         <Icon name="right" />
         <Name name={name} />
         {isOpen ? (
-          <span class="soft small">{countOf(inside.length, described.kind === 'list')}</span>
+          <span class="soft small">{countOf(inside.count, described.kind === 'list')}</span>
         ) : (
           <span class="clip">
             <Value value={value} />
           </span>
         )}
       </button>
-      {isOpen && <Tree entries={inside} depth={depth + 1} />}
+      {isOpen && <Tree members={inside} depth={depth + 1} />}
     </li>
   )
 }

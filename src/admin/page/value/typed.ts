@@ -7,11 +7,17 @@ export type Described =
   | { readonly kind: 'link'; readonly text: string; readonly href: string }
   /** Bytes inside the object, or a reference to a blob. */
   | { readonly kind: 'bytes'; readonly text: string; readonly ref?: string }
-  | { readonly kind: 'list'; readonly text: string; readonly entries: readonly Entry[] }
-  | { readonly kind: 'object'; readonly text: string; readonly entries: readonly Entry[] }
+  | ({ readonly kind: 'list' | 'object'; readonly text: string } & Members)
 
 /** A name and a value inside another value. */
 export type Entry = readonly [name: string, value: unknown]
+
+/** The values inside a list or an object. */
+export interface Members {
+  readonly count: number
+  /** The first of them: there may be a million. */
+  readonly first: (most: number) => readonly Entry[]
+}
 
 /** The most characters of a text in one line of a table. */
 const LINE = 240
@@ -29,7 +35,7 @@ export function describe(value: unknown): Described {
   if (typeof type === 'string') return describeTyped(type, record)
   const blob = own(record, '_bt')
   if (typeof blob === 'string') return describeBlob(blob, record)
-  return describeObject('', Object.entries(record))
+  return describeObject('', record)
 }
 
 function describeText(text: string): Described {
@@ -59,12 +65,12 @@ function describeTyped(type: string, record: Readonly<Record<string, unknown>>):
     case 'Set':
       return Array.isArray(v)
         ? { ...describeList(v), text: `Set of ${v.length}` }
-        : describeObject(type, Object.entries(record))
+        : describeObject(type, record)
     case 'Map':
-      return Array.isArray(v) ? describeMap(v) : describeObject(type, Object.entries(record))
+      return Array.isArray(v) ? describeMap(v) : describeObject(type, record)
     default:
       if (!/^(?:Blob|File|ArrayBuffer|DataView|\w+Array)$/.test(type)) {
-        return describeObject(type, Object.entries(record))
+        return describeObject(type, record)
       }
       return {
         kind: 'bytes',
@@ -97,27 +103,37 @@ function describeList(list: readonly unknown[]): Described {
     shown.push(text)
     length += text.length
   }
-  const entries = list.map((each, at): Entry => [String(at), each])
-  return { kind: 'list', text: `[${shown.join(', ')}]`, entries }
+  const text = `[${shown.join(', ')}]`
+  return { kind: 'list', text, ...membersOf(list, (each, at) => [String(at), each]) }
 }
 
 function describeMap(pairs: readonly unknown[]): Described {
-  const entries = pairs.map((pair, at): Entry => {
-    return Array.isArray(pair) ? [lineOf(pair[0]), pair[1]] : [String(at), pair]
-  })
-  return { kind: 'object', text: `Map of ${pairs.length}`, entries }
+  const members = membersOf(pairs, (pair, at) =>
+    Array.isArray(pair) ? [lineOf(pair[0]), pair[1]] : [String(at), pair],
+  )
+  return { kind: 'object', text: `Map of ${pairs.length}`, ...members }
 }
 
-function describeObject(type: string, entries: readonly Entry[]): Described {
+function describeObject(type: string, record: Readonly<Record<string, unknown>>): Described {
+  const members = propertiesOf(record)
   const shown: string[] = []
   let length = 0
-  for (const [name, value] of entries) {
+  for (const [name, value] of members.first(LINE)) {
     if (length > LINE) break
     const text = `${name}: ${lineOf(value)}`
     shown.push(text)
     length += text.length
   }
-  return { kind: 'object', text: `${type}{${shown.join(', ')}}`, entries }
+  return { kind: 'object', text: `${type}{${shown.join(', ')}}`, ...members }
+}
+
+/** The properties of an object. */
+export function propertiesOf(record: Readonly<Record<string, unknown>>): Members {
+  return membersOf(Object.keys(record), (name) => [name, record[name]])
+}
+
+function membersOf<T>(all: readonly T[], entry: (each: T, at: number) => Entry): Members {
+  return { count: all.length, first: (most) => all.slice(0, most).map(entry) }
 }
 
 /** A value in one line. Values deep inside are three dots. */
