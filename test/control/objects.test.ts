@@ -16,6 +16,16 @@ async function setupItems(count: number) {
   return server
 }
 
+/** Imports as many rows as a search reads in several steps; returns them by their keys. */
+async function importRows(server: Operations): Promise<Readonly<Record<string, object>>> {
+  const rows = Object.fromEntries(
+    Array.from({ length: 3_500 }, (_, n) => [`k${n}`, { id: `k${n}`, n }]),
+  )
+  const file = JSON.stringify({ data: { 'rlm-public': { todoItems: rows } } })
+  await server.run('import', {}, undefined, { upload: new Blob([file]).stream() })
+  return rows
+}
+
 /** The keys of all pages. */
 async function keysOf(server: Operations, input: object, limit = 7): Promise<string[]> {
   const keys: string[] = []
@@ -125,11 +135,7 @@ describe('object.list', () => {
 
   test('emits the objects of a long search as they are found, with its progress', async () => {
     await using server = await setupOperations(STORES)
-    const rows = Object.fromEntries(
-      Array.from({ length: 3_500 }, (_, n) => [`k${n}`, { id: `k${n}`, n }]),
-    )
-    const file = JSON.stringify({ data: { 'rlm-public': { todoItems: rows } } })
-    await server.run('import', {}, undefined, { upload: new Blob([file]).stream() })
+    const rows = await importRows(server)
     const emitted: string[] = []
     const seen: number[] = []
     const streams = {
@@ -147,12 +153,23 @@ describe('object.list', () => {
     expect(cursor === null).toBe(expected.length <= 40)
   })
 
-  test('ends a search when its reader is gone', async () => {
-    await using server = await setupItems(1)
-    const signal = AbortSignal.abort()
-    const list = () =>
-      server.run('object.list', { table: 'todoItems', search: 'x' }, undefined, { signal })
-    expect(await codeOf(list)).toBe('BUSY')
+  test('ends a search at its next step when its reader is gone', async () => {
+    await using server = await setupOperations(STORES)
+    await importRows(server)
+    const leaving = new AbortController()
+    const seen: number[] = []
+    const list = (input: object) =>
+      server.run('object.list', { table: 'todoItems', ...input }, undefined, {
+        signal: leaving.signal,
+        progress(done) {
+          seen.push(done)
+          leaving.abort()
+        },
+      })
+    expect(await codeOf(() => list({ filter: 'none=1' }))).toBe('BUSY')
+    expect(seen).toHaveLength(1)
+    expect(await codeOf(() => list({ search: 'none' }))).toBe('BUSY')
+    expect(seen).toHaveLength(1)
   })
 
   test('refuses unknown tables, limits and cursors', async () => {
