@@ -97,10 +97,10 @@ test('arrows move in lists, and a key that presses a button does nothing else', 
   expect(await focused()).toBe(names[0] ?? '')
   // The panel covers the list, and gives the focus back to the row.
   await page.keyboard.press('Enter')
-  const panel = page.getByRole('complementary')
-  await panel.getByRole('heading', { level: 2 }).waitFor()
+  const panel = page.locator('.panel')
+  await panel.waitFor()
   await page.keyboard.press('Escape')
-  await panel.getByRole('heading', { level: 2 }).waitFor({ state: 'detached' })
+  await panel.waitFor({ state: 'detached' })
   expect(await focused()).toBe(names[0] ?? '')
 
   await go(page, '#/main/live')

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { openSession } from '../../src/control/session'
 import { setupAdmin } from '../http/admin/setup'
 import { setupTestMode } from '../testing/setup'
+import { temporaryFolder } from '../setup'
 import { until } from '../timing'
 import { useChromium } from './chromium'
 import { go, openAdmin, type Watched } from './admin-page'
@@ -90,6 +91,38 @@ test('the page of test mode moves the clock, and returns to snapshots', async ()
   expect(await lookAtAll(page, watched, ['test'])).toEqual(GOOD)
 })
 
+test('nothing jumps while a page loads, however late each answer comes', async () => {
+  using place = temporaryFolder()
+  await using server = await setupAdmin({ backup: place.path })
+  await fillWithHostile(server)
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands)
+  let count = 0
+  await page.route('**/admin/api/**', async (route) => {
+    count += 1
+    // Neighbours come one after the other, in another order than they were asked for.
+    await Bun.sleep(60 * ((count * 3) % 5))
+    await route.continue()
+  })
+  const found: unknown[] = []
+  for (const screen of SCREENS) {
+    await page.setViewportSize(screen)
+    for (const name of [...PAGES, 'data/notes']) {
+      await go(page, '#/main/live')
+      await page.getByRole('heading', { name: 'Live', level: 1 }).waitFor()
+      await page.evaluate(WATCH_JUMPS)
+      await go(page, `#/main/${name}`)
+      await page.locator('main h1').first().waitFor()
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+      await page.waitForTimeout(800)
+      const jumps = await page.evaluate<readonly unknown[]>('jumps')
+      if (jumps.length > 0) found.push({ name, width: screen.width, jumps })
+    }
+  }
+  expect({ found, faults }).toEqual({ found: [], faults: [] })
+})
+
 type Setup = Awaited<ReturnType<typeof setupAdmin>>
 
 async function fillWithHostile({ commands, main, ...server }: Setup): Promise<void> {
@@ -164,6 +197,21 @@ async function look(page: Page, { withAxe }: { withAxe: boolean }) {
     cut: await page.evaluate<number>(CUT),
   }
 }
+
+/** Collects the parts that move up or down from now on (Layout Instability API of browsers). */
+const WATCH_JUMPS = `{
+  globalThis.jumps = []
+  globalThis.watching?.disconnect()
+  globalThis.watching = new PerformanceObserver((list) => {
+    for (const { sources } of list.getEntries()) {
+      for (const { node, previousRect, currentRect } of sources) {
+        const by = currentRect.y - previousRect.y
+        if (by !== 0 && currentRect.height > 0) jumps.push([node?.nodeName, node?.className, by])
+      }
+    }
+  })
+  watching.observe({ type: 'layout-shift' })
+}`
 
 /** How wide the content of the window is, and that of the page and the panel in it. */
 const WIDEST = `innerWidth + Math.max(...[...document.querySelectorAll('html, main, .panel-body')]

@@ -118,7 +118,7 @@ export function NewProvider({ onClose, onAdded }: { onClose: () => void; onAdded
           rows={type === 'apple' ? 5 : 1}
           spellcheck={false}
           autocomplete="off"
-          placeholder="None: the provider issued no secret"
+          placeholder="none was issued"
           value={secret}
           onInput={({ currentTarget }) => setSecret(currentTarget.value)}
         />
@@ -126,27 +126,29 @@ export function NewProvider({ onClose, onAdded }: { onClose: () => void; onAdded
       {fields.map(fieldOf)}
       <details class="more-fields">
         <summary>More</summary>
-        <label>
-          <span>Scopes to request</span>
-          <input
-            spellcheck={false}
-            autocomplete="off"
-            placeholder="Those that tell the address and the name"
-            value={scopes}
-            onInput={({ currentTarget }) => setScopes(currentTarget.value)}
-          />
-        </label>
-        {ICON.map(fieldOf)}
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={trustsEmail}
-            onChange={({ currentTarget }) => setTrustsEmail(currentTarget.checked)}
-          />
-          <span>
-            Accept its e-mail addresses although it does not say that it has verified them
-          </span>
-        </label>
+        <div class="form">
+          <label>
+            <span>Scopes to request</span>
+            <input
+              spellcheck={false}
+              autocomplete="off"
+              placeholder="Those that tell the address and the name"
+              value={scopes}
+              onInput={({ currentTarget }) => setScopes(currentTarget.value)}
+            />
+          </label>
+          {ICON.map(fieldOf)}
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={trustsEmail}
+              onChange={({ currentTarget }) => setTrustsEmail(currentTarget.checked)}
+            />
+            <span>
+              Accept its e-mail addresses although it does not say that it has verified them
+            </span>
+          </label>
+        </div>
       </details>
       <p class="soft small">
         <a href="docs/login" target="_blank" rel="noopener">

@@ -12,7 +12,14 @@ export function ColumnChooser({
   chosen: readonly string[]
   onChoose: (names: readonly string[]) => void
 }) {
-  if (all.length === 0) return null
+  if (all.length === 0) {
+    return (
+      <button disabled aria-label="Columns">
+        <Icon name="columns" />
+        <span class="number">0/0</span>
+      </button>
+    )
+  }
   const toggle = (name: string) => {
     const isShown = chosen.includes(name)
     onChoose(

@@ -110,11 +110,10 @@ function aboutOf(
   isFiltered: boolean,
   info: TableInfo | undefined,
 ): string {
-  const total =
-    info === undefined || isFiltered
-      ? ''
-      : ` of ${info.objects.toLocaleString()}${info.hasMore ? '+' : ''}`
-  return isComplete ? count.toLocaleString() : `${count.toLocaleString()}${total || '+'}`
+  if (isComplete) return count.toLocaleString()
+  if (info === undefined || isFiltered) return `${count.toLocaleString()}+`
+  const total = `${info.objects.toLocaleString()}${info.hasMore ? '+' : ''}`
+  return count === 0 ? total : `${count.toLocaleString()} of ${total}`
 }
 
 /** True when Live has heard of a change of the table since this time, ms. */

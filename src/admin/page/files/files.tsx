@@ -49,7 +49,7 @@ export function Files() {
           </button>
         </PageHead>
         <Failure error={error} onAgain={reload} />
-        {blobs.length > 0 && <FileWork onDone={reload} />}
+        <FileWork onDone={reload} />
         {value !== undefined && blobs.length === 0 ? (
           <Empty icon="files" title={onlyUnreferenced ? 'All files are referenced' : 'No file yet'}>
             <p>

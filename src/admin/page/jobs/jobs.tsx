@@ -46,10 +46,12 @@ export function Jobs() {
             ))}
           </ul>
         )}
-        <div class="columns">
-          {may('import') && !isReadOnly.value && <Import onDone={reload} />}
-          {may('export') && <Export />}
-        </div>
+        {(value !== undefined || error !== undefined) && (
+          <div class="columns">
+            {may('import') && !isReadOnly.value && <Import onDone={reload} />}
+            {may('export') && <Export />}
+          </div>
+        )}
       </div>
     </>
   )

@@ -37,7 +37,7 @@ export function Audit() {
         onChoose={setOf}
       />
       <Failure error={error} onAgain={reload} />
-      {value !== undefined && lines.length === 0 ? (
+      {value === undefined ? null : lines.length === 0 ? (
         <Empty icon="jobs" title="Nothing was changed in the last 30 days" />
       ) : (
         <table class="sheet">

@@ -57,7 +57,9 @@ export function Backups() {
           </ul>
         </section>
       )}
-      {may('backup.restore') && isWriting && <Restore onDone={() => void reloadDatabases()} />}
+      {value !== undefined && may('backup.restore') && isWriting && (
+        <Restore onDone={() => void reloadDatabases()} />
+      )}
     </div>
   )
 }

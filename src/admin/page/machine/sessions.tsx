@@ -28,47 +28,49 @@ export function Sessions() {
   return (
     <div class="body narrow">
       <Failure error={error} onAgain={reload} />
-      <table class="sheet">
-        <thead>
-          <tr>
-            <th scope="col">Login</th>
-            <th scope="col">Rights</th>
-            <th scope="col">From</th>
-            <th scope="col" class="wide-only">
-              Began
-            </th>
-            <th scope="col">Ends</th>
-            <th scope="col">
-              <span class="hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {value?.map(({ id, role, database, email, isReadOnly: reads, address, began, ends }) => (
-            <tr key={id}>
-              <th scope="row">{email === null ? role : <Text text={email} />}</th>
-              <td class="soft">
-                {database ?? 'all databases'}
-                {reads && ', read only'}
-              </td>
-              <td class="soft">{address}</td>
-              <td class="soft wide-only">
-                <Ago at={began} />
-              </td>
-              <td class="soft">
-                <Ago at={ends} />
-              </td>
-              <td>
-                {may('session.revoke') && !isReadOnly.value && (
-                  <button class="small-button" onClick={() => void end(id).catch(tellError)}>
-                    End
-                  </button>
-                )}
-              </td>
+      {value !== undefined && (
+        <table class="sheet">
+          <thead>
+            <tr>
+              <th scope="col">Login</th>
+              <th scope="col">Rights</th>
+              <th scope="col">From</th>
+              <th scope="col" class="wide-only">
+                Began
+              </th>
+              <th scope="col">Ends</th>
+              <th scope="col">
+                <span class="hidden">Actions</span>
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {value.map(({ id, role, database, email, isReadOnly: reads, address, began, ends }) => (
+              <tr key={id}>
+                <th scope="row">{email === null ? role : <Text text={email} />}</th>
+                <td class="soft">
+                  {database ?? 'all databases'}
+                  {reads && ', read only'}
+                </td>
+                <td class="soft">{address}</td>
+                <td class="soft wide-only">
+                  <Ago at={began} />
+                </td>
+                <td class="soft">
+                  <Ago at={ends} />
+                </td>
+                <td>
+                  {may('session.revoke') && !isReadOnly.value && (
+                    <button class="small-button" onClick={() => void end(id).catch(tellError)}>
+                      End
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
     </div>
   )
 }

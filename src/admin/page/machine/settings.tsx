@@ -27,42 +27,48 @@ export function Settings() {
     <div class="body narrow">
       <SearchField label="Name or value" value={search} onInput={setSearch} />
       <Failure error={error} onAgain={reload} />
-      <table class="sheet">
-        <thead>
-          <tr>
-            <th scope="col">Setting</th>
-            <th scope="col">Value</th>
-            <th scope="col" class="wide-only">
-              Source
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {settings.map(({ name, value: text, source }) => (
-            <tr key={name}>
-              <th scope="row" class="mono">
-                {name}
-                {source !== null && (
-                  <span class="narrow-only soft small">
-                    {' '}
-                    <Text text={source} />
-                  </span>
-                )}
-              </th>
-              <td class="wrap">
-                {text === '' ? <span class="v-null">not set</span> : <Text text={text} />}
-              </td>
-              <td class="soft wide-only">{source === null ? 'default' : <Text text={source} />}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      <p class="soft small">
-        <a href="docs/operations" target="_blank" rel="noopener">
-          Run Satchel as a service
-        </a>{' '}
-        says what each setting does.
-      </p>
+      {value !== undefined && (
+        <>
+          <table class="sheet">
+            <thead>
+              <tr>
+                <th scope="col">Setting</th>
+                <th scope="col">Value</th>
+                <th scope="col" class="wide-only">
+                  Source
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {settings.map(({ name, value: text, source }) => (
+                <tr key={name}>
+                  <th scope="row" class="mono">
+                    {name}
+                    {source !== null && (
+                      <span class="narrow-only soft small">
+                        {' '}
+                        <Text text={source} />
+                      </span>
+                    )}
+                  </th>
+                  <td class="wrap">
+                    {text === '' ? <span class="v-null">not set</span> : <Text text={text} />}
+                  </td>
+                  <td class="soft wide-only">
+                    {source === null ? 'default' : <Text text={source} />}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          <p class="soft small">
+            <a href="docs/operations" target="_blank" rel="noopener">
+              Run Satchel as a service
+            </a>{' '}
+            says what each setting does.
+          </p>
+        </>
+      )}
     </div>
   )
 }

@@ -29,7 +29,10 @@ export function Dialog({
     const first = dialog?.querySelector<HTMLElement>('[autofocus]')
     first?.focus()
     // A long text is read from its beginning.
-    if (first instanceof HTMLTextAreaElement) first.setSelectionRange(0, 0)
+    if (first instanceof HTMLTextAreaElement) {
+      first.setSelectionRange(0, 0)
+      first.scrollTop = 0
+    }
     return () => {
       dialog?.close()
       if (before instanceof HTMLElement) before.focus()

@@ -14,7 +14,7 @@ export function PageHead({
     <header class="page-head">
       <div class="page-title">
         <h1>{title}</h1>
-        {about !== undefined && <p class="soft">{about}</p>}
+        <p class="soft">{about}</p>
       </div>
       <div class="page-actions">{children}</div>
     </header>

@@ -98,11 +98,8 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
         </>
       }
     >
-      {realm === undefined ? (
-        <Failure error={error} />
-      ) : (
-        <Head realmId={realmId} owner={realm.owner} />
-      )}
+      <Failure error={realm === undefined ? error : undefined} />
+      <Head realmId={realmId} owner={realm === undefined ? undefined : realm.owner} />
       <section class="part">
         <header>
           <h3>Members</h3>
@@ -179,7 +176,8 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
   )
 }
 
-function Head({ realmId, owner }: { realmId: string; owner: string | null }) {
+/** `owner` is undefined until it is known. */
+function Head({ realmId, owner }: { realmId: string; owner: string | null | undefined }) {
   return (
     <Facts>
       <Fact name="Id">
@@ -188,9 +186,9 @@ function Head({ realmId, owner }: { realmId: string; owner: string | null }) {
         </span>
       </Fact>
       <Fact name="Owner">
-        {owner === null ? (
-          'unowned'
-        ) : (
+        {owner === undefined && '…'}
+        {owner === null && 'unowned'}
+        {typeof owner === 'string' && (
           <a href={hrefOf('people', owner)}>
             <Text text={owner} />
           </a>

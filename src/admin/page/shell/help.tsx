@@ -14,7 +14,7 @@ export function Help() {
   const isGo = ({ keys }: { keys: string }) => keys.startsWith('g ')
   const all = shortcuts.value
   return (
-    <Dialog title="Keys" onClose={() => (isShown.value = false)}>
+    <Dialog title="Keys" isWide onClose={() => (isShown.value = false)}>
       <div class="keys">
         <section>
           <h3>Here</h3>
