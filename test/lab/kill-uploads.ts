@@ -61,7 +61,7 @@ export async function killUploads(
   const options = { ...disaster?.options, client: executable.client }
   try {
     // A kill may strike between two names: then more rounds follow.
-    const isOver = (round: number) => disaster?.hasForgotten() !== false || round > 5 * rounds
+    const isOver = (round: number) => disaster?.hasForgotten() !== false || round > 15 * rounds
     for (let round = 1; round <= rounds || !isOver(round); round += 1) {
       const { token = '' } = await executable.as(`alice-${round}@example.com`)
       const uploads: Upload[] = []
