@@ -51,7 +51,11 @@ test.skipIf(lacking !== undefined)(
     )
     // All names are this machine.
     const names = ['-defaultIPv4', '127.0.0.1', '-defaultIPv6', '', '-http01', '', '-https01', '']
-    const listeners = ['-dns01', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${dnsManagement}`]
+    const listeners = [
+      ...dnsListener(`127.0.0.1:${dns}`),
+      '-management',
+      `127.0.0.1:${dnsManagement}`,
+    ]
     start(['pebble-challtestsrv', '-tlsalpn01', '', ...names, ...listeners], {})
     start(['pebble', '-config', 'pebble.json', '-dnsserver', `127.0.0.1:${dns}`], {
       PEBBLE_VA_NOSLEEP: '1',
@@ -78,6 +82,13 @@ test.skipIf(lacking !== undefined)(
     expect(await second.exited).toBe(0)
   },
 )
+
+/** The options for its address, which have other names in later versions. */
+function dnsListener(address: string): string[] {
+  const { stderr } = Bun.spawnSync(['pebble-challtestsrv', '-help'])
+  const isLater = stderr.toString().includes('-dnsserver')
+  return isLater ? ['-dnsserver', address, '-doh', ''] : ['-dns01', address]
+}
 
 /** Ports that were free a moment ago. */
 function freePorts() {
