@@ -15,7 +15,7 @@ import { tellDone } from '../shell/toasts'
 import { MailPanel } from './mail-panel'
 import type { MailInfo, MailList } from './mail-info'
 
-const EVERY_MS = 1_000
+const EVERY_MS = 500
 
 /** The last mails, with their codes where the server tells them: in development and in test mode. */
 export function Mail() {
