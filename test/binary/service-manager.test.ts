@@ -19,6 +19,7 @@ test.skipIf(PYTHON === null)(
         stdio: ['ignore', 'ignore', 'ignore'],
       },
     )
+    await until(() => manager.messages.some((message) => message.startsWith('READY=1')))
     await until(() => manager.messages.includes('WATCHDOG=1'))
     const ready = manager.messages.find((message) => message.startsWith('READY=1')) ?? ''
     const socket = await beginRequest(new URL(ready.split(' ').at(-1) ?? ''))
