@@ -182,8 +182,60 @@ test('an object is added, and deleted after a question', async () => {
   await page.getByRole('button', { name: 'Add', exact: true }).click()
   await page.getByRole('complementary', { name: 'bread' }).waitFor()
   expect(await server.read('bread')).toMatchObject({ n: 1 })
+  await page.locator('#row-0').getByText('bread').waitFor()
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete the object' }).click()
   await page.getByText('Delete the object: done').waitFor()
   expect(await server.read('bread')).toMatchObject({ code: 'UNKNOWN_OBJECT' })
+  await page.getByText('No object is in this table').waitFor()
+})
+
+test('the table shows what its own page adds, edits and deletes, and stays where it is', async () => {
+  await using server = await setup([])
+  await server.put(
+    Array.from({ length: 450 }, (_, at) => {
+      return { id: `note${at}`, realmId: 'rlm-public', title: `Title ${at}` }
+    }),
+  )
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes')
+  const grid = page.getByRole('grid')
+  const rowAt = (at: number, text: string) =>
+    page.locator(`#row-${at}`).getByText(text, { exact: true }).waitFor()
+  const count = (of: string) => page.locator('.page-title').getByText(of, { exact: true }).waitFor()
+  const topOf = () => grid.evaluate((element) => element.scrollTop)
+  await grid.focus()
+  await until(async () => {
+    await page.keyboard.press('End')
+    return page.locator('.page-title').getByText('450', { exact: true }).isVisible()
+  })
+  await grid.evaluate((element) => (element.scrollTop = 300 * 34))
+  await page.locator('#row-302').click()
+  await page.getByRole('complementary', { name: 'note147' }).waitFor()
+  const top = await topOf()
+
+  await page.keyboard.press('e')
+  await editorOf(page).fill((await editorText(page)).replace('Title 147', 'Changed'))
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await rowAt(302, 'Changed')
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete the object' }).click()
+  await count('449')
+  await rowAt(302, 'Title 146')
+  await page.getByRole('button', { name: 'New', exact: true }).click()
+  await editorOf(page).fill('{"id":"bread","realmId":"rlm-public","title":"Bread"}')
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await count('450')
+  await rowAt(303, 'Title 146')
+  await page.locator('.tables').getByText('450').waitFor()
+  expect(await topOf()).toBe(top)
+  await grid.evaluate((element) => (element.scrollTop = 0))
+  await rowAt(0, 'bread')
+  // What others write is not shown, but told of.
+  await page.getByRole('button', { name: 'Load again', exact: true }).waitFor()
+  await server.put([{ id: 'eggs', realmId: 'rlm-public', title: 'Eggs' }])
+  await page.getByRole('button', { name: 'The table has changed: load again' }).click()
+  await rowAt(0, 'eggs')
 })

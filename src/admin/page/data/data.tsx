@@ -7,7 +7,7 @@ import { ObjectPanel } from '../object/object-panel'
 import { NewPanel } from '../object/new-panel'
 import { useOperation } from '../server/operation'
 import { database, goTo, place } from '../shell/route'
-import { Table } from './table'
+import { Table, type Written } from './table'
 import { firstOf, type TableInfo, Tables } from './tables'
 
 /** The tables of the database, the objects of one, and one object: `#/shop/data/todoItems/milk`. */
@@ -22,9 +22,14 @@ export function Data() {
   const [chosen, key = null] = place.value.rest
   const current = chosen ?? (tables === undefined ? undefined : firstOf(tables))
   const [isNew, setIsNew] = useState(false)
+  const [written, setWritten] = useState<Written | null>(null)
   useEffect(() => setIsNew(false), [current, key])
   if (tables === undefined) return <Failure error={error} onAgain={reload} />
   if (current === undefined) return <NoTables />
+  const tell = (written: Written) => {
+    setWritten(written)
+    reload()
+  }
   return (
     <div class={`data ${key === null && !isNew ? '' : 'with-panel'}`}>
       <Tables tables={tables} current={current} />
@@ -32,17 +37,25 @@ export function Data() {
         key={current}
         table={current}
         info={tables.find(({ name }) => name === current)}
+        written={written?.table === current ? written : null}
         selected={key}
         onOpen={(row) => goTo('data', current, row.key)}
         onNew={() => setIsNew(true)}
       />
-      {isNew && <NewPanel table={current} onClose={() => setIsNew(false)} />}
+      {isNew && (
+        <NewPanel
+          table={current}
+          onClose={() => setIsNew(false)}
+          onAdded={(added) => tell({ table: current, key: added, how: 'added' })}
+        />
+      )}
       {key !== null && !isNew && (
         <ObjectPanel
           key={`${current} ${key}`}
           table={current}
           objectKey={key}
           onClose={() => goTo('data', current)}
+          onWritten={(how) => tell({ table: current, key, how })}
         />
       )}
     </div>

@@ -29,8 +29,8 @@ export function itemAt<Item>(pages: Pages<Item>, at: number): Item | undefined {
   return page?.items?.[at - page.first]
 }
 
-/** The index of the page with the item at this place. */
-function pageAt(pages: Pages<unknown>, at: number): number {
+/** The index of the page with the item at this place, or of the last one. */
+export function pageAt(pages: Pages<unknown>, at: number): number {
   let [low, high] = [0, pages.length - 1]
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
@@ -54,6 +54,29 @@ export function extend<Item>(
   const first = isNew ? countOf(pages) : last.first
   const page = { start, end, first, count: all.length, items: all }
   return [...(isNew ? pages : pages.slice(0, -1)), page]
+}
+
+/** Puts items before all others. */
+export function prepend<Item>(pages: Pages<Item>, items: readonly Item[]): Pages<Item> {
+  const [top, ...later] = pages
+  if (top?.items === undefined) return pages
+  const all = [...items, ...top.items]
+  return [
+    { ...top, count: all.length, items: all },
+    ...later.map((page) => ({ ...page, first: page.first + items.length })),
+  ]
+}
+
+/** The place of an item that is here; undefined: it is not. */
+export function placeIn<Item>(
+  pages: Pages<Item>,
+  isWanted: (item: Item) => boolean,
+): number | undefined {
+  for (const { first, items } of pages) {
+    const at = items?.findIndex(isWanted) ?? -1
+    if (at !== -1) return first + at
+  }
+  return undefined
 }
 
 /** The pages that are complete. */

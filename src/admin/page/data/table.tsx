@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
@@ -13,19 +13,28 @@ import { Download } from './download'
 import { type Finding, FindBar, NO_FINDING, queryOf } from './find-bar'
 import { Grid } from './grid'
 import type { TableInfo } from './tables'
-import { countOf, itemAt } from './pages'
+import { countOf, itemAt, placeIn } from './pages'
 import { PAGE, useLongList } from './use-rows'
+
+/** What was done to an object on this page. */
+export interface Written {
+  readonly table: string
+  readonly key: string
+  readonly how: 'added' | 'changed' | 'deleted'
+}
 
 interface TableProps {
   readonly table: string
   readonly info: TableInfo | undefined
+  /** The last that was written; null: nothing yet. */
+  readonly written: Written | null
   readonly selected: string | null
   readonly onOpen: (row: Row) => void
   readonly onNew: () => void
 }
 
 /** The objects of a table. */
-export function Table({ table, info, selected, onOpen, onNew }: TableProps) {
+export function Table({ table, info, written, selected, onOpen, onNew }: TableProps) {
   const [finding, setFinding] = useState<Finding>(NO_FINDING)
   const [newestFirst, setNewestFirst] = useState(true)
   const [chosen, setChosen] = useState<readonly string[] | null>(null)
@@ -40,7 +49,16 @@ export function Table({ table, info, selected, onOpen, onNew }: TableProps) {
   const all = useMemo(() => columnsOf(sample), [Math.min(sample.length, LOOKED_AT), sample[0]])
   const columns = useMemo(() => chosen ?? all.slice(0, FIRST_COLUMNS), [chosen, all])
   const isFiltered = finding.text.trim() !== ''
-  const isChanged = useChangedSince(table, found.askedAt)
+  const since = useMemo(() => feed.peek().nextId, [found.askedAt])
+  const shown = useShowing(written, since, (change) => {
+    const place = placeIn(pages, ({ key }) => key === change.key)
+    if (change.how === 'changed' || change.how === 'deleted') {
+      if (place !== undefined) found.renew(place, change.how === 'deleted' ? -1 : 0)
+    } else if (finding.way === 'prefix' && isFiltered) reload()
+    else if (newestFirst) found.renewTop(({ key }) => key)
+    else if (isComplete) found.renew(count, 1)
+  })
+  const isChanged = useChangedSince(table, since, shown)
   useEffect(() => setChosen(null), [table])
 
   return (
@@ -116,12 +134,36 @@ function aboutOf(
   return count === 0 ? total : `${count.toLocaleString()} of ${total}`
 }
 
-/** True when Live has heard of a change of the table since this time, ms. */
-function useChangedSince(table: string, since: number): boolean {
-  return feed.value.entries.some(
-    (entry) =>
-      'commit' in entry &&
-      entry.commit.at > since &&
-      entry.commit.tables.some((change) => change.table === table),
-  )
+/** Calls `show` with each object that is written on this page; returns by key how often that was since. */
+function useShowing(
+  written: Written | null,
+  since: number,
+  show: (change: Written) => void,
+): ReadonlyMap<string, number> {
+  const counts = useMemo(() => new Map<string, number>(), [since])
+  const last = useRef(written)
+  useEffect(() => {
+    if (written === null || written === last.current) return
+    last.current = written
+    counts.set(written.key, (counts.get(written.key) ?? 0) + 1)
+    show(written)
+  }, [written])
+  return counts
+}
+
+/** True when an object of the table has more changes in the lines of Live from this one on than were shown. */
+function useChangedSince(
+  table: string,
+  since: number,
+  shown: ReadonlyMap<string, number>,
+): boolean {
+  const counts = new Map<string, number>()
+  for (const entry of feed.value.entries) {
+    if (!('commit' in entry) || entry.id < since) continue
+    for (const change of entry.commit.tables) {
+      if (change.table !== table) continue
+      for (const key of change.keys) counts.set(key, (counts.get(key) ?? 0) + 1)
+    }
+  }
+  return [...counts].some(([key, count]) => count > (shown.get(key) ?? 0))
 }

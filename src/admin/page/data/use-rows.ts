@@ -2,7 +2,17 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { call } from '../server/call'
 import { isAbort } from '../server/refusal'
 import type { Row } from './columns'
-import { countOf, dropFar, extend, findDropped, type Pages, refill, withoutArriving } from './pages'
+import {
+  countOf,
+  dropFar,
+  extend,
+  findDropped,
+  pageAt,
+  type Pages,
+  prepend,
+  refill,
+  withoutArriving,
+} from './pages'
 
 export const PAGE = 200
 /** Items so near the view are asked for before they are seen. */
@@ -38,6 +48,10 @@ export interface LongList<Item> extends State<Item> {
   readonly see: (first: number, end: number) => void
   readonly loadMore: () => void
   readonly reload: () => void
+  /** Asks again for the page of this place, which has so many more items than before. */
+  readonly renew: (at: number, by: number) => void
+  /** Asks for the items that were put before the first. */
+  readonly renewTop: (keyOf: (item: Item) => string) => void
   /** Goes on after an error. */
   readonly retry: () => void
   /** Ends a search, and keeps what it has found. */
@@ -135,8 +149,8 @@ export function useLongList<Item>(
     [operation, name, key],
   )
 
-  /** Asks again for a page that was dropped. */
-  const fill = async (index: number) => {
+  /** Asks again for a page that was dropped, or that has so many more items than before. */
+  const fill = async (index: number, by = 0) => {
     const page = pages.current[index]
     if (page === undefined) return
     const ended = new AbortController()
@@ -146,7 +160,7 @@ export function useLongList<Item>(
     try {
       const found = await call<Page<Item>>(
         operation,
-        { ...query, cursor: page.start, limit: Math.max(1, page.count) },
+        { ...query, cursor: page.start, limit: Math.min(PAGE, Math.max(1, page.count + by)) },
         { signal, onItem: (item) => items.push(item as Item) },
       )
       if (signal.aborted) return
@@ -158,6 +172,27 @@ export function useLongList<Item>(
     } catch (error) {
       if (signal.aborted || isAbort(error)) return
       filling.current = null
+      setState((before) => ({ ...before, error }))
+    }
+  }
+
+  const renewTop = async (keyOf: (item: Item) => string) => {
+    const { signal } = abort.current
+    const items: Item[] = []
+    try {
+      const found = await call<Page<Item>>(
+        operation,
+        { ...query, cursor: null },
+        { signal, onItem: (item) => items.push(item as Item) },
+      )
+      if (signal.aborted) return
+      items.push(...(found[name] as readonly Item[]))
+      const [known] = pages.current[0]?.items ?? []
+      const added = items.findIndex((item) => known !== undefined && keyOf(item) === keyOf(known))
+      if (added === -1) reload()
+      else show(prepend(pages.current, items.slice(0, added)))
+    } catch (error) {
+      if (signal.aborted || isAbort(error)) return
       setState((before) => ({ ...before, error }))
     }
   }
@@ -199,6 +234,9 @@ export function useLongList<Item>(
     see,
     loadMore,
     reload,
+    // A page that arrives may have been read before the change.
+    renew: (at, by) => (isBusy.current ? reload() : void fill(pageAt(pages.current, at), by)),
+    renewTop: (keyOf) => (isBusy.current ? reload() : void renewTop(keyOf)),
     retry: () => (isFresh.current ? reload() : setState({ ...state, error: undefined })),
     cancel: () => {
       abort.current.abort()

@@ -60,5 +60,6 @@ export function togglePause(): void {
 }
 
 export function clear(): void {
-  feed.value = { ...EMPTY_FEED, revision: feed.peek().revision, devices: feed.peek().devices }
+  const { revision, devices, nextId } = feed.peek()
+  feed.value = { ...EMPTY_FEED, revision, devices, nextId }
 }

@@ -14,7 +14,15 @@ const FIRST = `{
 }`
 
 /** Adds an object to a table. */
-export function NewPanel({ table, onClose }: { table: string; onClose: () => void }) {
+export function NewPanel({
+  table,
+  onClose,
+  onAdded,
+}: {
+  table: string
+  onClose: () => void
+  onAdded: (key: string) => void
+}) {
   const place = [database.value, table]
   const [text, setText] = useState(() => findDraft(place)?.text ?? FIRST)
   const [error, setError] = useState<unknown>(undefined)
@@ -28,6 +36,7 @@ export function NewPanel({ table, onClose }: { table: string; onClose: () => voi
       const { key } = await call<StoredObject>('object.put', input)
       keepDraft(place, null)
       tellDone('Added')
+      onAdded(key)
       onClose()
       goTo('data', table, key)
     } catch (error) {

@@ -24,10 +24,11 @@ interface ObjectPanelProps {
   readonly table: string
   readonly objectKey: string
   readonly onClose: () => void
+  readonly onWritten: (how: 'changed' | 'deleted') => void
 }
 
 /** An object: its value, the users who see it, its rights, and its history. */
-export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps) {
+export function ObjectPanel({ table, objectKey: key, onClose, onWritten }: ObjectPanelProps) {
   const [view, setView] = useState<View>('value')
   const mayPut = !isReadOnly.value && may('object.put')
   // An edit that another page has interrupted goes on.
@@ -44,6 +45,10 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
   /** The user to share the object with, or an empty text; null while the dialog is closed. */
   const [sharedWith, setSharedWith] = useState<string | null>(null)
   const [explained, setExplained] = useState<string | null>(null)
+  const showChanged = () => {
+    reload()
+    onWritten('changed')
+  }
   const share = object !== undefined && mayShare() ? setSharedWith : undefined
   const edit = () => {
     setView('value')
@@ -79,7 +84,10 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
                     operation: 'object.delete',
                     input,
                     isTyped: false,
-                    onDone: onClose,
+                    onDone() {
+                      onWritten('deleted')
+                      onClose()
+                    },
                   })
                 }
               >
@@ -99,7 +107,7 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
           onCancel={() => setIsEditing(false)}
           onSaved={() => {
             setIsEditing(false)
-            reload()
+            showChanged()
           }}
         />
       )}
@@ -137,7 +145,7 @@ export function ObjectPanel({ table, objectKey: key, onClose }: ObjectPanelProps
           onShared={(user) => {
             setSharedWith(null)
             setExplained(user)
-            reload()
+            showChanged()
           }}
         />
       )}
