@@ -17,10 +17,12 @@ export interface Welcome {
   readonly databases: readonly { readonly name: string; readonly url: string }[] | undefined
   /** The last mails, newest first: only in development, where they are printed in the terminal as well. */
   readonly mails: readonly PrintedMail[]
+  /** True where the page for administrators answers. */
+  readonly hasAdmin: boolean
 }
 
 /** The page at the address of the server, or of one database when it is the only one listed. */
-export function welcomePage({ version, databases, mails }: Welcome): string {
+export function welcomePage({ version, databases, mails, hasAdmin }: Welcome): string {
   const [first] = databases ?? []
   return page(
     'Satchel',
@@ -29,6 +31,7 @@ export function welcomePage({ version, databases, mails }: Welcome): string {
 <h1>Satchel ${escapeHtml(version)} is running</h1>
 <p>This is the backend of local-first applications: they keep their data on the device, and sync it with a database here.</p>
 ${databases === undefined ? ELSEWHERE : `<div class="live" id="databases">${listed(databases)}</div>`}
+${databases !== undefined && hasAdmin ? ADMIN : ''}
 ${databases === undefined ? '' : mailList(mails)}
 ${first === undefined ? '' : sample(first.url)}`,
     { isWide: true, scripts: databases === undefined ? [] : WELCOME_SCRIPTS },
@@ -41,6 +44,10 @@ address of your database, which is this one followed by its name.</p>`
 
 const NONE = `
 <p>There is no database yet: <code>satchel db create main</code> creates one.</p>`
+
+const ADMIN = `
+<p><code>satchel admin --open</code> opens <a href="/docs/admin">the page for administrators</a>: each change as it comes,
+the data, users, mails, and the answer why somebody does not see an object.</p>`
 
 function listed(databases: NonNullable<Welcome['databases']>): string {
   if (databases.length === 0) return NONE

@@ -19,6 +19,7 @@ export function pageRoutes(http: HttpContext) {
       version: http.version,
       databases: names?.map((name) => ({ name, url: `${origin}/${name}` })),
       mails: names === undefined ? [] : http.printedMails(),
+      hasAdmin: http.answerAdmin !== undefined,
     })
     return pageAnswer(call, html, { scripts: names === undefined ? [] : WELCOME_SCRIPTS })
   }

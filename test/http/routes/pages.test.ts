@@ -37,6 +37,19 @@ describe('the page at the address of the server', () => {
     )
   })
 
+  test('has the way to the page for administrators, where there is one', async () => {
+    for (const [flags, isThere] of [
+      [{}, true],
+      [{ noAdmin: true }, false],
+      [{ publicUrl: 'https://db.example.com' }, false],
+    ] as const) {
+      await using server = await setupServer(flags)
+      const { html } = await open(`${server.url}/`)
+      expect(html.includes('<code>satchel admin --open</code>')).toBe(isThere)
+      expect(html.includes('<a href="/docs/admin">')).toBe(isThere)
+    }
+  })
+
   test('is JSON for programs', async () => {
     await using server = await setupServer()
     for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
