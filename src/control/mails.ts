@@ -1,6 +1,8 @@
 import { MANAGE } from '../domain/access/door'
+import { isLive } from '../domain/store/credentials'
 import { codeAndLinkOf, type WaitingMail } from '../domain/store/mailer'
 import { SatchelError } from '../domain/value/error'
+import type { OpenDatabase } from '../host/host'
 import type { KeptMail } from '../host/mailbox'
 import { sourceOf } from '../mail/smtp'
 import { described, text } from './fields'
@@ -26,8 +28,13 @@ interface ListedMail {
   /** These are null where contents are not shown. */
   readonly subject: string | null
   readonly otp: string | null
+  /** Null without a code. */
+  readonly otpState: OtpState | null
   readonly link: string | null
 }
+
+/** Whether the code of a mail can still be used, once. */
+type OtpState = 'open' | 'used' | 'expired'
 
 /**
  * The last mails of a database and those that wait. A reader of mails could log in as anybody: codes and contents are
@@ -36,10 +43,12 @@ interface ListedMail {
 export const mailsOperations = {
   'mail.list': onDatabase(
     { scopes: MANAGE, effect: 'read', summary: 'List the last mails', input: {} },
-    async ({ mailer, mailbox }, _input, context) => {
+    async (host, _input, context) => {
+      const { mailer, mailbox } = host
       const isShown = showsContents(context)
+      const states = await otpStates(host, isShown ? mailbox.mails : [])
       const waiting = await mailer.waiting(MAX_WAITING_LETTERS)
-      const kept = mailbox.mails.map((mail) => describeKept(mail, isShown))
+      const kept = mailbox.mails.map((mail) => describeKept(mail, isShown, states))
       const mails = [...kept, ...waiting.map((mail) => describeWaiting(mail, isShown))]
       return { mails: mails.toSorted((one, other) => other.at - one.at), isShown }
     },
@@ -48,7 +57,8 @@ export const mailsOperations = {
   /** `raw` is the source of the mail. */
   'mail.read': onDatabase(
     { scopes: MANAGE, effect: 'read', summary: 'Show a mail', input: MAIL },
-    async ({ mailer, mailbox }, { id }, context) => {
+    async (host, { id }, context) => {
+      const { mailer, mailbox } = host
       const isShown = showsContents(context)
       const kept = mailbox.mails.find((mail) => mail.id === id)
       if (kept === undefined) {
@@ -56,7 +66,8 @@ export const mailsOperations = {
         if (waiting === undefined) throw unknownMail()
         return { ...describeWaiting(waiting, isShown), ...NO_CONTENTS }
       }
-      const described = describeKept(kept, isShown)
+      const states = await otpStates(host, isShown ? [kept] : [])
+      const described = describeKept(kept, isShown, states)
       if (kept.contents === null || !isShown) return { ...described, ...NO_CONTENTS }
       const { from, text: plain, html } = kept.contents
       const raw = await sourceOf({ ...kept.contents, to: kept.to, date: kept.at })
@@ -89,10 +100,32 @@ function showsContents({ folder, actor }: OperationContext): boolean {
   return folder.keepsMails() && actor.scopes.has('IMPERSONATE')
 }
 
-function describeKept({ contents, ...mail }: KeptMail, isShown: boolean): ListedMail {
+/** The states of the codes of these mails, by the ids of the mails. */
+async function otpStates(
+  { database, authority }: OpenDatabase,
+  mails: readonly KeptMail[],
+): Promise<ReadonlyMap<string, OtpState>> {
+  const now = authority.clock.now()
+  return await database.read((tx) => {
+    const states = mails.flatMap(({ id, contents }): [string, OtpState][] => {
+      if (!contents?.otpId) return []
+      const code = tx.codes.find(contents.otpId)
+      const isOpen = code !== undefined && isLive(code, now, Infinity)
+      return [[id, isOpen ? 'open' : code?.used ? 'used' : 'expired']]
+    })
+    return new Map(states)
+  })
+}
+
+function describeKept(
+  { contents, ...mail }: KeptMail,
+  isShown: boolean,
+  states: ReadonlyMap<string, OtpState>,
+): ListedMail {
   const { id, to, kind, at, state, failure } = mail
   const { subject = null, otp = null, link = null } = (isShown && contents) || {}
-  return { id, to, kind, at, state, attempts: 1, failure, subject, otp, link }
+  const otpState = states.get(id) ?? null
+  return { id, to, kind, at, state, attempts: 1, failure, subject, otp, otpState, link }
 }
 
 function describeWaiting(
@@ -110,6 +143,7 @@ function describeWaiting(
     failure,
     subject: null,
     otp,
+    otpState: otp === null ? null : 'open',
     link,
   }
 }

@@ -354,6 +354,6 @@ function requireTesting({ testing }: DataFolder): Testing {
 /** The contents of a mail beside its recipient; those of one that was given up are not kept. */
 function asTestsRead({ id, to, kind, contents }: KeptMail) {
   if (contents === null) return []
-  const { from: _, ...rest } = contents
+  const { from: _, otpId: _id, ...rest } = contents
   return [{ id, to, kind, ...rest }]
 }

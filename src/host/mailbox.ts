@@ -39,6 +39,8 @@ export interface MailContents {
   readonly subject: string
   /** The one-time code; null in other mails. */
   readonly otp: string | null
+  /** The id of that code. */
+  readonly otpId: string | null
   /** The link of the mail; null when it has none. */
   readonly link: string | null
   readonly text: string
@@ -117,7 +119,10 @@ export function keptMail(
   hasContents: boolean,
 ): KeptMail {
   const { to, kind } = letter
-  const contents = hasContents ? { from, subject, ...codeAndLinkOf(letter), text, html } : null
+  const otpId = letter.kind === 'otp' ? letter.variables.otp_id : null
+  const contents = hasContents
+    ? { from, subject, ...codeAndLinkOf(letter), otpId, text, html }
+    : null
   return { id, to, kind, at: date, state, failure: null, contents }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { openSession } from '../../src/control/session'
+import { DAY, MINUTE } from '../../src/domain/value/time'
 import { codeOf } from '../auth/setup'
 import { ALICE, setupLogin } from '../http/login-setup'
 import { startSmtp } from '../mail/smtp-server'
@@ -36,6 +37,24 @@ describe('mail.list', () => {
     expect(mail).toMatchObject({ to: ALICE, kind: 'otp', attempts: 1, failure: null })
     expect(mail.otp).toMatch(/^[A-Z0-9]{8}$/)
     expect(mail.subject).toContain('code')
+  })
+
+  test('tells whether a code was used, or has expired', async () => {
+    await using scene = await setup()
+    const { id, otpState } = await scene.until('printed')
+    expect(otpState).toBe('open')
+    const { otp_id, otp } = (await scene.server.mail()).variables
+    expect((await scene.server.give(otp_id, otp)).status).toBe(200)
+    const states = async () => (await scene.list()).mails.map((mail) => mail.otpState)
+    expect(await states()).toEqual(['used'])
+    const read = await scene.session.run('mail.read', { ...MAIN, id })
+    expect(read.otpState).toBe('used')
+    scene.server.clock.advance(MINUTE)
+    await scene.server.ask()
+    await until(async () => (await states()).length === 2)
+    expect(await states()).toEqual(['open', 'used'])
+    scene.server.clock.advance(DAY)
+    expect(await states()).toEqual(['expired', 'used'])
   })
 
   test('shows recipient, kind and state alone elsewhere, and keeps no contents', async () => {

@@ -10,6 +10,7 @@ export interface MailInfo {
   readonly failure: string | null
   readonly subject: string | null
   readonly otp: string | null
+  readonly otpState: 'open' | 'used' | 'expired' | null
   readonly link: string | null
 }
 

@@ -47,6 +47,7 @@ export function MailPanel({
         <>
           {mail.otp !== null && (
             <div class="code-card">
+              {mail.otpState !== 'open' && <span class="badge">{mail.otpState}</span>}
               <div class="code">
                 <Text text={mail.otp} />
               </div>

@@ -26,7 +26,7 @@ export function Mail() {
     { every: EVERY_MS },
   )
   const mails = (value?.mails ?? []).filter((mail) => matches(mail, text))
-  const newest = mails.find(({ otp }) => otp !== null)
+  const newest = mails.find(({ otpState }) => otpState === 'open')
   const [chosen] = place.value.rest
   useShortcut('c', 'Copy the newest code', () => void copyCode(newest), newest !== undefined)
   useMoving(mails, chosen)
@@ -114,7 +114,7 @@ function NewestCode({ mail }: { mail: MailInfo }) {
 const STATES: Readonly<Record<string, string>> = { failed: 'bad', waiting: 'warn', sent: 'good' }
 
 function MailRow({ mail, isChosen }: { mail: MailInfo; isChosen: boolean }) {
-  const { id, kind, to, at, state, subject, otp } = mail
+  const { id, kind, to, at, state, subject, otp, otpState } = mail
   return (
     <li class={isChosen ? 'chosen' : ''}>
       <button class="list-row" aria-pressed={isChosen} onClick={() => goTo('mail', id)}>
@@ -129,6 +129,7 @@ function MailRow({ mail, isChosen }: { mail: MailInfo; isChosen: boolean }) {
             <Text text={otp} most={40} />
           </code>
         )}
+        {otpState !== null && otpState !== 'open' && <span class="badge">{otpState}</span>}
         <span class={`badge ${STATES[state] ?? ''}`}>{state}</span>
         <span class="list-time soft small">
           <Ago at={at} />
