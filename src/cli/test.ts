@@ -44,6 +44,25 @@ export function addTestCommands(program: Command, cli: Cli): void {
     .description('keep the database as it is, and print the id of the snapshot')
     .action((options) => tell(cli, 'test.snapshot', options, ({ id }) => id))
 
+  withDatabase(test.command('snapshots'))
+    .description('list the snapshots, the newest first')
+    .action((options) =>
+      tell(
+        cli,
+        'test.snapshots',
+        options,
+        ({ snapshots }, width) =>
+          snapshots.length === 0
+            ? `There are no snapshots of the database ${options.db}`
+            : table(
+                ['snapshot', 'taken'],
+                snapshots.map(({ id, created }) => [id, created]),
+                width,
+              ),
+        ({ snapshots }) => ({ data: snapshots }),
+      ),
+    )
+
   withDatabase(test.command('restore <id>'))
     .description('return to a snapshot')
     .action((id, options) => tell(cli, 'test.restore', { ...options, id }, () => `Restored ${id}`))

@@ -92,6 +92,24 @@ export const testOperations = {
     ({ testing, database }) => testing.snapshot(database),
   ),
 
+  'test.snapshots': onTested(
+    {
+      effect: 'read',
+      summary: 'List the snapshots',
+      address: 'GET snapshot',
+      description: 'The newest comes first. `created` is the time of the machine.',
+      answer: closed({
+        snapshots: { type: 'array', items: closed({ id: TEXT, created: TIME }) },
+      }),
+      input: {},
+    },
+    async ({ testing, database }) => ({
+      snapshots: testing.snapshots(database).map(({ id, created }) => {
+        return { id, created: new Date(created).toISOString() }
+      }),
+    }),
+  ),
+
   'test.restore': onTested(
     {
       effect: 'destroy',

@@ -16,6 +16,8 @@ export interface Testing extends TestDoubles {
   /** Notes the database as it is now as the state to which `reset` returns; it has its seed. */
   begin(host: OpenDatabase): Promise<void>
   snapshot(database: string): Promise<{ readonly id: string }>
+  /** Those of the database, the newest first; `created` in ms, by the machine. */
+  snapshots(database: string): readonly { readonly id: string; readonly created: number }[]
   /** Returns to a snapshot, without faults. Throws `UNKNOWN_OBJECT`. */
   restore(database: string, id: string): Promise<void>
   removeSnapshot(database: string, id: string): void

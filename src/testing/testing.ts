@@ -32,6 +32,8 @@ interface Bench {
 }
 
 interface Snapshot {
+  /** By the machine, ms. */
+  readonly created: number
   readonly image: DatabaseImage
   readonly clock: ClockState
   readonly mails: readonly KeptMail[]
@@ -78,7 +80,7 @@ export function createTesting(machine: Clock, token: string): Testing {
     const { clock, mailbox } = benchOf(name)
     const files = new Set(await Array.fromAsync(listFiles(database), ({ file }) => file))
     const image = await store.image(name)
-    return { image, clock: clock.state, mails: mailbox.mails, files }
+    return { created: machine.now(), image, clock: clock.state, mails: mailbox.mails, files }
   }
 
   async function restoreTo(database: string, snapshot: Snapshot): Promise<OpenDatabase> {
@@ -155,6 +157,11 @@ export function createTesting(machine: Clock, token: string): Testing {
       const id = `snapshot-${randomToken(9)}`
       snapshots.set(id, await takeSnapshot(await hosts.open(database)))
       return { id }
+    },
+
+    snapshots(database) {
+      const taken = [...benchOf(database).snapshots].toReversed()
+      return taken.map(([id, { created }]) => ({ id, created }))
     },
 
     async restore(database, id) {

@@ -103,6 +103,7 @@ const TEST_RUNS = [
   'doctor',
   'admin revoke',
   'test snapshot',
+  'test snapshots',
   'test restore SNAPSHOT',
   'test fork SNAPSHOT',
   'test forget SNAPSHOT',

@@ -398,6 +398,25 @@ describe('a login', () => {
   })
 })
 
+test('the snapshots of a database are listed, the newest first, until they are deleted', async () => {
+  await using server = await setupTestMode()
+  const { call } = server
+  const listed = async () => {
+    const { body } = await call('GET', 'snapshot')
+    return (body['snapshots'] as { id: string; created: string }[]).map(({ id, created }) => {
+      expect(new Date(created).toISOString()).toBe(created)
+      return id
+    })
+  }
+  expect(await listed()).toEqual([])
+  const take = async () => String((await call('POST', 'snapshot')).body['id'])
+  const [first, second] = [await take(), await take()]
+  await call('POST', `restore/${first}`)
+  expect(await listed()).toEqual([second, first])
+  await call('DELETE', `snapshot/${second}`)
+  expect(await listed()).toEqual([first])
+})
+
 test('an unknown snapshot, address or method is refused', async () => {
   await using server = await setupTestMode()
   const { call } = server

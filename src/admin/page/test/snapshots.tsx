@@ -1,65 +1,69 @@
-import { signal } from '@preact/signals'
 import { Ago } from '../parts/ago'
 import { Failure } from '../parts/failure'
+import { call } from '../server/call'
+import { useOperation } from '../server/operation'
 import { useTask } from '../server/task'
 import { reloadDatabases } from '../shell/databases'
 import { askToDestroy } from '../shell/destroy'
-import { database } from '../shell/route'
-import { tellDone } from '../shell/toasts'
+import { chooseDatabase, database } from '../shell/route'
+import { tellDone, tellError } from '../shell/toasts'
 
-/** The snapshots that were taken on this page: the server does not list them. */
-const taken = signal<readonly { id: string; database: string; at: number }[]>([])
+interface Taken {
+  readonly id: string
+  /** ISO text. */
+  readonly created: string
+}
 
 /** Takes snapshots of the database, and returns to them. */
 export function Snapshots() {
   const input = { database: database.value }
-  const take = useTask<{ id: string }>()
-  const work = useTask<{ name?: string }>()
-  const own = taken.value.filter((each) => each.database === database.value)
-  const snapshot = async () => {
-    await take.run('test.snapshot', input)
-  }
-  if (take.result !== undefined && !taken.value.some(({ id }) => id === take.result?.id)) {
-    const { id } = take.result
-    taken.value = [{ id, database: database.value, at: Date.now() }, ...taken.value]
-  }
+  const { value, error, reload } = useOperation<{ readonly snapshots: readonly Taken[] }>(
+    'test.snapshots',
+    input,
+  )
+  const take = useTask<Taken>()
   const restore = async (id: string) => {
-    await work.run('test.restore', { ...input, id, confirm: id })
+    await call('test.restore', { ...input, id, confirm: id })
     tellDone('The database is as it was')
   }
   const fork = async (id: string) => {
-    await work.run('test.fork', { ...input, id })
+    const { name } = await call<{ name: string }>('test.fork', { ...input, id })
     await reloadDatabases()
-    tellDone('The new database is in the list')
+    const goThere = { label: 'Go to it', run: () => chooseDatabase(name) }
+    tellDone(`The database ${name} was made`, goThere)
   }
   return (
     <section class="part box">
       <header>
         <h2>Snapshots</h2>
-        <button class="small-button" disabled={take.isBusy} onClick={() => void snapshot()}>
+        <button
+          class="small-button"
+          disabled={take.isBusy}
+          onClick={() => void take.run('test.snapshot', input).then(reload)}
+        >
           Take one
         </button>
       </header>
       <ul class="rows">
-        {own.map(({ id, at }) => (
+        {value?.snapshots.map(({ id, created }) => (
           <li key={id}>
             <span class="list-main">
               <span class="mono clip">{id}</span>
               <span class="soft small">
-                <Ago at={at} />
+                <Ago at={Date.parse(created)} />
               </span>
             </span>
-            <button class="small-button" onClick={() => void restore(id)}>
+            <button class="small-button" onClick={() => void restore(id).catch(tellError)}>
               Return to it
             </button>
-            <button class="small-button" onClick={() => void fork(id)}>
+            <button class="small-button" onClick={() => void fork(id).catch(tellError)}>
               Make a database
             </button>
           </li>
         ))}
-        {own.length === 0 && <li class="soft">None of this page yet.</li>}
+        {value?.snapshots.length === 0 && <li class="soft">None yet.</li>}
       </ul>
-      <Failure error={take.error ?? work.error} />
+      <Failure error={error ?? take.error} />
       <div class="actions">
         <button
           class="danger"
