@@ -50,6 +50,10 @@ test('a backup is made, verified, restored, saved as a file and uploaded', async
   await page.getByLabel('Name of the new database').fill('older')
   await page.getByRole('button', { name: 'Restore', exact: true }).click()
   await page.getByText('The database older is there').waitFor()
+  await page.getByRole('link', { name: 'older' }).click()
+  await page.waitForURL(/#\/older\/data$/)
+  await page.goBack()
+  await page.getByRole('button', { name: 'Make one' }).waitFor()
   for (const database of ['old', 'older']) {
     const { realms } = await commands.run('realm.list', { database })
     expect(realms).toMatchObject([{ realm: 'rlmA' }])
@@ -61,4 +65,17 @@ test('a backup is made, verified, restored, saved as a file and uploaded', async
   )
   expect(violations.map(({ id }) => id)).toEqual([])
   expect(faults).toEqual([])
+})
+
+test('without a place for backups the page leads to the databases, which are saved as files, and follows them', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/server/backups')
+  await page.getByRole('link', { name: 'Databases', exact: true }).click()
+  const saving = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Backup', exact: true }).click()
+  expect((await saving).suggestedFilename()).toBe('main.satchel-backup')
+  await server.commands.run('db.create', { name: 'second' })
+  await page.getByRole('button', { name: 'second', exact: true }).waitFor()
 })

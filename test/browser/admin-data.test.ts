@@ -185,7 +185,7 @@ test('an object is added, and deleted after a question', async () => {
   await page.locator('#row-0').getByText('bread').waitFor()
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete the object' }).click()
-  await page.getByText('Delete the object: done').waitFor()
+  await page.getByText('The object was deleted').waitFor()
   expect(await server.read('bread')).toMatchObject({ code: 'UNKNOWN_OBJECT' })
   await page.getByText('No object is in this table').waitFor()
 })

@@ -1,5 +1,6 @@
 import axe from 'axe-core'
 import { expect, test } from 'bun:test'
+import { MINUTE } from '../../src/domain/value/time'
 import { setupAdmin } from '../http/admin/setup'
 import { until } from '../timing'
 import { openAdmin } from './admin-page'
@@ -10,6 +11,26 @@ import { useChromium } from './chromium'
 const MAIN = { database: 'main' }
 
 const browser = useChromium()
+
+test('before a secret the page asks for a fresh login, with the command for this folder', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands, '#/main/database')
+  const clients = page.locator('section', { has: page.getByRole('heading', { name: 'Clients' }) })
+  server.clock.advance(11 * MINUTE)
+  await clients.getByRole('button', { name: 'Add' }).click()
+  const adding = page.getByRole('dialog', { name: 'Add a client' })
+  await adding.getByLabel('Name').fill('Backend')
+  await adding.getByRole('button', { name: 'Add', exact: true }).click()
+  const question = page.getByRole('dialog', { name: 'Confirm that it is you' })
+  await question.getByText(`satchel admin --confirm --data ${server.folder}`).waitFor()
+  const { url } = await server.commands.run('session.link', { confirmation: true })
+  await question.getByLabel('Paste it here').fill(url)
+  await question.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('dialog', { name: 'A new client' }).waitFor()
+  expect(faults).toEqual([])
+})
 
 test('a login provider is added with its secret, and removed', async () => {
   await using server = await setupAdmin()

@@ -92,6 +92,7 @@ function ClientRow({ client, onChange }: { client: Client; onChange: () => void 
           onClick={() =>
             askToDestroy({
               title: 'Revoke the client',
+              done: 'The client was revoked',
               text: 'Its tokens end with it.',
               name: id,
               operation: 'client.revoke',

@@ -25,6 +25,7 @@ export function DeleteDatabase() {
           onClick={() =>
             askToDestroy({
               title: 'Mark the database for deletion',
+              done: 'The database is marked for deletion',
               text: 'It is removed in 30 days, unless the deletion is taken back. After that,',
               name,
               operation: 'db.delete',

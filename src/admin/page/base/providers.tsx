@@ -87,6 +87,7 @@ function ProviderRow({ provider, onChange }: { provider: Provider; onChange: () 
           onClick={() =>
             askToDestroy({
               title: 'Remove the login provider',
+              done: 'The login provider was removed',
               name,
               operation: 'provider.remove',
               input,

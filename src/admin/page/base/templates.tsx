@@ -47,6 +47,7 @@ export function Templates() {
                 onClick={() =>
                   askToDestroy({
                     title: 'Return to the built-in template',
+                    done: 'The built-in template is back',
                     name: template.id,
                     operation: 'template.reset',
                     input: { ...input, name: template.id },

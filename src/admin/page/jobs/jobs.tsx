@@ -72,6 +72,7 @@ function JobCard({ job, onChange }: { job: Job; onChange: () => void }) {
             onClick={() =>
               askToDestroy({
                 title: 'Cancel the import',
+                done: 'The import was cancelled',
                 text: 'Objects that were imported already stay.',
                 name: id,
                 operation: 'job.cancel',

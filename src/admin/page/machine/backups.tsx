@@ -9,6 +9,7 @@ import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
 import { useTask } from '../server/task'
 import { reloadDatabases } from '../shell/databases'
+import { chooseDatabase, hrefOf } from '../shell/route'
 import { tellDone } from '../shell/toasts'
 import { sizeText } from '../value/typed'
 import { BackupDialog, type KeptBackup } from './backup-dialog'
@@ -42,6 +43,12 @@ export function Backups() {
               Back up and restore
             </a>
           </p>
+          {may('backup') && isWriting && (
+            <p>
+              <a href={hrefOf('server', 'databases')}>Databases</a> saves one database as a file at
+              once.
+            </p>
+          )}
           <Snippet label="Every night" text="satchel serve --backup /mnt/backups" />
           <Snippet label="Once, from a terminal" text="satchel backup /mnt/backups" />
         </Empty>
@@ -149,7 +156,10 @@ function BackupRow({ kept }: { kept: KeptBackup }) {
           onClose={() => setOpen(null)}
           onRestored={(name) => {
             setOpen(null)
-            tellDone(`The database ${name} is there`)
+            tellDone(`The database ${name} is there`, {
+              label: 'Open it',
+              run: () => chooseDatabase(name, 'data'),
+            })
             void reloadDatabases()
           }}
         />

@@ -16,9 +16,16 @@ interface Listed {
   readonly url: string
 }
 
+/** Commands and other people add and delete some, too. */
+const EVERY_MS = 2_000
+
 /** The databases of the server: new ones, and backups of each. */
 export function Databases() {
-  const { value, error, reload } = useOperation<readonly Listed[]>('db.list', {})
+  const { value, error, reload } = useOperation<readonly Listed[]>(
+    'db.list',
+    {},
+    { every: EVERY_MS },
+  )
   const [isAdding, setIsAdding] = useState(false)
   const [secret, setSecret] = useState<Secret | null>(null)
   const isWriting = !isReadOnly.value

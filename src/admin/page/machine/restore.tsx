@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
 import { ProgressBar } from '../parts/progress-bar'
 import { useTask } from '../server/task'
+import { hrefIn } from '../shell/route'
 
 /** Makes a new database of a backup. */
 export function Restore({ onDone }: { onDone: () => void }) {
@@ -44,7 +45,9 @@ export function Restore({ onDone }: { onDone: () => void }) {
       {task.isBusy && <ProgressBar progress={task.progress} label="Restoring" />}
       <Failure error={task.error} />
       {task.result !== undefined && (
-        <p class="good-text">The database {task.result.name} is there.</p>
+        <p class="good-text">
+          The database <a href={hrefIn(task.result.name, 'data')}>{task.result.name}</a> is there.
+        </p>
       )}
     </section>
   )

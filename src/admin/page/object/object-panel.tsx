@@ -80,6 +80,7 @@ export function ObjectPanel({ table, objectKey: key, onClose, onWritten }: Objec
                 onClick={() =>
                   askToDestroy({
                     title: 'Delete the object',
+                    done: 'The object was deleted',
                     name: key,
                     operation: 'object.delete',
                     input,

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { FormDialog } from '../parts/form-dialog'
 import { call } from '../server/call'
-import { database } from '../shell/route'
+import { database, hrefOf } from '../shell/route'
 import { tellDone } from '../shell/toasts'
 import type { User } from './user'
 
@@ -29,6 +29,10 @@ export function NewUser({
   }
   return (
     <FormDialog title="Add a user" action="Add" onSubmit={add} onClose={onClose}>
+      <p class="soft small">
+        No mail is sent. To invite a person by mail, open a realm in{' '}
+        <a href={hrefOf('sharing')}>Sharing</a>, and choose Add and then Invite.
+      </p>
       <label>
         <span>E-mail address or another id</span>
         <input

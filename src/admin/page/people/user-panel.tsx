@@ -98,6 +98,7 @@ export function UserPanel({
                   onClick={() =>
                     askToDestroy({
                       title: 'Delete the user',
+                      done: 'The user was deleted',
                       text: 'Objects that only this user could see are erased; shared objects stay.',
                       name: userId,
                       operation: 'user.delete',

@@ -83,6 +83,8 @@ function MemberActions({
           onClick={() =>
             askToDestroy({
               title: state === 'accepted' ? 'Remove the member' : 'Withdraw the invitation',
+              done:
+                state === 'accepted' ? 'The member was removed' : 'The invitation was withdrawn',
               name: key,
               operation: 'member.remove',
               input: { database: database.value, member: key },

@@ -81,6 +81,7 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
               onClick={() =>
                 askToDestroy({
                   title: 'Delete the realm',
+                  done: 'The realm was deleted',
                   text: 'Its objects, members and roles are deleted with it.',
                   name: realmId,
                   operation: 'realm.remove',

@@ -54,6 +54,7 @@ export function Roles({
                 onClick={() =>
                   askToDestroy({
                     title: 'Remove the role',
+                    done: 'The role was removed',
                     text: 'Its members keep the name, which then gives them nothing.',
                     name,
                     operation: 'role.remove',

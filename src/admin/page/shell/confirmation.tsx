@@ -2,15 +2,21 @@ import { useState } from 'preact/hooks'
 import { Copy } from '../parts/copy'
 import { Dialog } from '../parts/dialog'
 import { pendingConfirmation } from '../server/confirmation'
-import { logIn } from '../server/session'
+import { useOperation } from '../server/operation'
+import { logIn, may } from '../server/session'
 import { readLink } from './link'
 import { tellError } from './toasts'
 
 /** Asks for a fresh login before a secret is shown. */
 export function Confirmation() {
-  const [text, setText] = useState('')
   const answer = pendingConfirmation.value
-  if (answer === null) return null
+  return answer === null ? null : <Question answer={answer} />
+}
+
+function Question({ answer }: { answer: (isConfirmed: boolean) => void }) {
+  const [text, setText] = useState('')
+  const { value } = useOperation<{ readonly folder: string }>('status', may('status') ? {} : null)
+  const command = `satchel admin --confirm${value === undefined ? '' : ` --data ${quote(value.folder)}`}`
   const submit = async () => {
     await logIn({ code: readLink(text) })
     setText('')
@@ -29,8 +35,8 @@ export function Confirmation() {
           Secrets are shown for ten minutes after a fresh login. This command prints a new link:
         </p>
         <div class="command">
-          <code>satchel admin --confirm</code>
-          <Copy text="satchel admin --confirm" />
+          <code>{command}</code>
+          <Copy text={command} />
         </div>
         <label>
           <span>Paste it here</span>
@@ -52,4 +58,9 @@ export function Confirmation() {
       </form>
     </Dialog>
   )
+}
+
+/** A path as a shell reads it. */
+function quote(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
 }

@@ -17,6 +17,8 @@ export interface Destruction {
   readonly input: object
   /** True for what a person types the name of; else a click is enough. */
   readonly isTyped?: boolean
+  /** A sentence that tells that it was done. */
+  readonly done: string
   readonly onDone?: () => void
 }
 
@@ -32,7 +34,7 @@ export function Destroying() {
 }
 
 function Question({ destruction }: { destruction: Destruction }) {
-  const { title, text, name, operation, input, isTyped = true, onDone } = destruction
+  const { title, text, name, operation, input, isTyped = true, done, onDone } = destruction
   const [typed, setTyped] = useState('')
   const [error, setError] = useState<unknown>(undefined)
   const [isBusy, setIsBusy] = useState(false)
@@ -42,7 +44,7 @@ function Question({ destruction }: { destruction: Destruction }) {
     try {
       await call(operation, { ...input, confirm: name })
       close()
-      tellDone(`${title}: done`)
+      tellDone(done)
       onDone?.()
     } catch (error) {
       setError(error)

@@ -16,6 +16,11 @@ export function hrefOf(page: string, ...rest: readonly string[]): string {
   return writeHash({ database: place.value.database, page, rest })
 }
 
+/** The address of a page of another database. */
+export function hrefIn(name: string, page: string): string {
+  return writeHash({ database: name, page, rest: [] })
+}
+
 export function goTo(page: string, ...rest: readonly string[]): void {
   location.hash = hrefOf(page, ...rest)
 }
@@ -26,6 +31,6 @@ export function replacePlace(to: Place): void {
   place.value = to
 }
 
-export function chooseDatabase(name: string): void {
-  location.hash = writeHash({ database: name, page: place.value.page || 'live', rest: [] })
+export function chooseDatabase(name: string, page = place.value.page || 'live'): void {
+  location.hash = hrefIn(name, page)
 }

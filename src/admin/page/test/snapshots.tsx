@@ -70,6 +70,7 @@ export function Snapshots() {
           onClick={() =>
             askToDestroy({
               title: 'Return to the beginning',
+              done: 'The database is as at its start',
               text: 'Objects, users and mails are removed; the seed is applied again.',
               name: database.value,
               operation: 'test.reset',
