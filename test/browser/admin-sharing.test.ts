@@ -61,6 +61,33 @@ test('a realm is added, given a role and a member, changed and removed', async (
   expect(faults).toEqual([])
 })
 
+test('a user is made a member of a realm from their own page', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  const bob = JSON.stringify({ userId: 'bob@example.com', type: 'prod' })
+  await commands.run('user.write', { ...MAIN, user: bob, isNew: true })
+  await commands.run('realm.add', { ...MAIN, realm: 'rlmA', name: 'Shopping' })
+  const permissions = { update: '*' }
+  await commands.run('role.put', { ...MAIN, realm: 'rlmA', name: 'editor', permissions })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/people/bob@example.com')
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Add to a realm' }).click()
+  await dialog.getByRole('combobox').selectOption('rlmA')
+  await dialog.getByLabel('editor').check()
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.locator('.panel').getByRole('link', { name: 'Shopping' }).waitFor()
+  const { members } = await commands.run('member.list', { ...MAIN, user: 'bob@example.com' })
+  expect(members).toMatchObject([{ realmId: 'rlmA', state: 'accepted', roles: ['editor'] }])
+  // One who is a member already is refused, and nothing changes.
+  await page.getByRole('button', { name: 'Add to a realm' }).click()
+  await dialog.getByRole('combobox').selectOption('rlmA')
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+  await dialog.getByRole('alert').waitFor()
+  expect(faults).toEqual([])
+})
+
 test('an object that a user does not see is shared with them from the answer why', async () => {
   await using server = await setupAdmin()
   const { commands } = server

@@ -1,22 +1,38 @@
+import { useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
+import { Icon } from '../parts/icon'
 import { Text } from '../parts/text'
 import { useOperation } from '../server/operation'
+import { isReadOnly, may } from '../server/session'
 import { type Member, MEMBER_STATES } from '../sharing/rows'
 import { database, hrefOf } from '../shell/route'
+import { AddToRealm } from './add-to-realm'
 
 /** The realms that a user owns, is a member of, or is invited to. */
 export function Memberships({ userId }: { userId: string }) {
-  const { value, error } = useOperation<{ readonly members: readonly Member[] }>('member.list', {
-    database: database.value,
-    user: userId,
-  })
+  const [isAdding, setIsAdding] = useState(false)
+  const { value, error, reload } = useOperation<{ readonly members: readonly Member[] }>(
+    'member.list',
+    {
+      database: database.value,
+      user: userId,
+    },
+  )
   const realms = value?.members.filter(({ isOwner, realmId }, _, all) => {
     // The row of an owner among the members says no more than the realm itself.
     return isOwner || !all.some((each) => each.isOwner && each.realmId === realmId)
   })
   return (
     <section class="part">
-      <h3>Memberships</h3>
+      <header>
+        <h3>Memberships</h3>
+        {may('member.add') && may('realm.list') && !isReadOnly.value && (
+          <button class="small-button" onClick={() => setIsAdding(true)}>
+            <Icon name="plus" />
+            Add to a realm
+          </button>
+        )}
+      </header>
       <Failure error={error} />
       <ul class="rows">
         {realms?.map(({ id, isOwner, realmId, realmName, state, roles }) => (
@@ -40,6 +56,16 @@ export function Memberships({ userId }: { userId: string }) {
         ))}
         {realms?.length === 0 && <li class="soft">None but the private realm.</li>}
       </ul>
+      {isAdding && (
+        <AddToRealm
+          userId={userId}
+          onClose={() => setIsAdding(false)}
+          onAdded={() => {
+            setIsAdding(false)
+            reload()
+          }}
+        />
+      )}
     </section>
   )
 }

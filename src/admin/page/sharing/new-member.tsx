@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { FormDialog } from '../parts/form-dialog'
-import { Text } from '../parts/text'
 import { call } from '../server/call'
 import { database } from '../shell/route'
 import { tellDone } from '../shell/toasts'
+import { rightsInput, RightsField, type Rights } from './rights-field'
 
 /** Invites a person to a realm, or makes a user a member. */
 export function NewMember({
@@ -20,8 +20,7 @@ export function NewMember({
   const [who, setWho] = useState('')
   const [isUser, setIsUser] = useState(false)
   const [name, setName] = useState('')
-  const [chosen, setChosen] = useState<readonly string[]>([])
-  const [mayManage, setMayManage] = useState(roles.length === 0)
+  const [rights, setRights] = useState<Rights>({ roles: [], mayManage: roles.length === 0 })
   const add = async () => {
     const id = who.trim()
     await call('member.add', {
@@ -29,8 +28,7 @@ export function NewMember({
       realm: realmId,
       ...(isUser ? { user: id } : { email: id }),
       ...(name.trim() === '' ? {} : { name: name.trim() }),
-      roles: chosen,
-      ...(mayManage ? { permissions: { manage: '*' } } : {}),
+      ...rightsInput(rights),
     })
     tellDone(isUser ? `${id} is a member` : `An invitation is on its way to ${id}`)
     onAdded()
@@ -43,8 +41,6 @@ export function NewMember({
     onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
       setWho(currentTarget.value),
   }
-  const toggle = (role: string) =>
-    setChosen(chosen.includes(role) ? chosen.filter((each) => each !== role) : [...chosen, role])
   return (
     <FormDialog
       title="Add to the realm"
@@ -64,21 +60,7 @@ export function NewMember({
         <span>Name</span>
         <input value={name} onInput={({ currentTarget }) => setName(currentTarget.value)} />
       </label>
-      <fieldset class="checks">
-        <legend>Rights</legend>
-        {roles.map((role) => (
-          <label key={role} class="check">
-            <input type="checkbox" checked={chosen.includes(role)} onChange={() => toggle(role)} />
-            <span>
-              <Text text={role} />
-            </span>
-          </label>
-        ))}
-        <label class="check">
-          <input type="checkbox" checked={mayManage} onChange={() => setMayManage(!mayManage)} />
-          <span>May change everything in the realm</span>
-        </label>
-      </fieldset>
+      <RightsField roles={roles} rights={rights} onChange={setRights} />
     </FormDialog>
   )
 }
