@@ -110,11 +110,9 @@ test('the code of a login is in Mail at once, and one key copies it', async () =
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const { faults } = await openAdmin(page, server.commands, '#/main/mail')
   await page.getByText('No mail since the server started').waitFor()
-  await postJson(`${server.main}/token`, {
-    grant_type: 'otp',
-    email: 'carol@example.com',
-    scopes: ['ACCESS_DB'],
-  })
+  const login = { grant_type: 'otp', email: 'carol@example.com', scopes: ['ACCESS_DB'] }
+  const asked = await postJson(`${server.main}/token`, login)
+  const { otp_id } = (await asked.json()) as { readonly otp_id: string }
   const code = page.locator('.code-card .code')
   await code.waitFor()
   const shown = await code.textContent()
@@ -129,6 +127,12 @@ test('the code of a login is in Mail at once, and one key copies it', async () =
     .getByText(shown ?? '')
     .first()
     .waitFor()
+  // A code that was used is not offered any more.
+  const newest = page.locator('main .fill > .code-card')
+  expect(await newest.count()).toBe(1)
+  await postJson(`${server.main}/token`, { ...login, otp_id, otp: shown })
+  await page.locator('main .list').getByText('used').waitFor()
+  expect(await newest.count()).toBe(0)
   expect(faults).toEqual([])
 })
 
