@@ -136,12 +136,13 @@ export function parseScanned(
   try {
     return JSON.parse(text) as unknown
   } catch {
-    const fault = findJsonFault(text)
-    if (fault === undefined) throw new Error('the text is valid')
-    const { offset, expected } = fault
+    const { offset, expected } = findJsonFault(text) ?? SECOND_MARK
     throw notJson(source.name, { expected, position: positionAt(text, offset, source.start) })
   }
 }
+
+/** The reader of faults skips a byte order mark, also one that follows another or stands in a decoded text. */
+const SECOND_MARK = { offset: 0, expected: 'a value' }
 
 /** Decodes strictly; a byte order mark is dropped. Throws `INVALID_REQUEST`. */
 export function decodeUtf8(bytes: Uint8Array, { name, start }: JsonSource): string {

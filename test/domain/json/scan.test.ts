@@ -85,6 +85,14 @@ describe('parseJson', () => {
     )
   })
 
+  test('refuses a second byte order mark, and one in a text that was decoded before', () => {
+    for (const input of ['\ufeff{}', Buffer.from('\ufeff\ufeff{}')]) {
+      const error = refusal(() => parseJson(input, LIMITS))
+      expect(error.code).toBe('INVALID_REQUEST')
+      expect(error.message).toEndWith('a value is expected at line 1, column 1')
+    }
+  })
+
   test('counts from where the text begins in a file', () => {
     const file = { name: 'items.json', start: { line: 7, column: 5 } }
     expect(refusal(() => parseJson('[1', LIMITS, file)).message).toEndWith('line 7, column 7')
