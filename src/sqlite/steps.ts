@@ -33,6 +33,7 @@ export async function pay(context: WriteContext): Promise<void> {
   if (unit.owed.isNothing) return
   for (const slices of [unit.owed.payingRows(), paying(context)]) {
     for (const _ of slices) {
+      unit.uses += 1
       await unit.breathe()
       if (unit.ended !== undefined) throw unit.ended
     }

@@ -342,6 +342,24 @@ describe('a unit that does not end', () => {
     expect(revision).toBeNumber()
   })
 
+  test('is not one that pays the entries that it owes, however long that takes', async () => {
+    let time = 0
+    await using writer = setupWriter(1, () => (time += 1_500))
+    const table = await writer.run((tx) => declare(tx, 'things', '@id, *tags'))
+    const index = table.indexes[0]!.number
+    const entries = Array.from({ length: 200_000 }, (_, at) => ({
+      index,
+      key: Buffer.from(`tag${at}`),
+    }))
+    await writer.runSteps(
+      (step) => step((tx) => tx.objects.put(table, [fresh('a', { entries })], NOW)),
+      {
+        isUnbounded: true,
+      },
+    )
+    expect(await keysOf(writer, table)).toEqual(['a'])
+  })
+
   test('makes the units behind it refused after five seconds, and is ended after ten', async () => {
     await using writer = setupWriter(HASTE)
     const events: string[] = []
