@@ -28,7 +28,9 @@ test('values of a megabyte and objects of 16 MB are shortened, and whole on dema
   const { faults } = await openAdmin(page, server.commands, '#/main/data/notes')
   // Each is a page of its own; none comes twice.
   await page.locator('.page-title').getByText('2', { exact: true }).waitFor()
-  expect(await page.getByRole('grid').getByRole('row').count()).toBe(3)
+  const rows = page.getByRole('grid').getByRole('row')
+  await rows.nth(2).waitFor()
+  expect(await rows.count()).toBe(3)
   await go(page, `#/main/data/notes/${encodeURIComponent(key)}`)
   await page
     .getByRole('button', { name: /all 1,048,576 characters/ })
