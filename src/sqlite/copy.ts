@@ -69,6 +69,8 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
   async function giveWay(): Promise<void> {
     const pause = pace.pause()
     if (pause > 0) await Bun.sleep(pause)
+    if (isEnded) throw ended()
+    if (fstatSync(log).size > longestLog) throw tooMuchWritten(longestLog)
   }
 
   async function* bytes(): AsyncGenerator<Uint8Array> {
@@ -76,8 +78,6 @@ export async function holdCopy(copied: Copied): Promise<DatabaseCopy> {
     const buffer = Buffer.alloc(atOnce * pageSize)
     for (let first = 1; first <= pages; first += atOnce) {
       await giveWay()
-      if (isEnded) throw ended()
-      if (fstatSync(log).size > longestLog) throw tooMuchWritten(longestLog)
       const piece = buffer.subarray(0, Math.min(atOnce, pages - first + 1) * pageSize)
       const position = (first - 1) * pageSize
       await fill(descriptor, piece, position)

@@ -104,6 +104,23 @@ describe('a copy of a database', () => {
     await until(() => checkpoint(file) === 0)
   })
 
+  test('ends so while something else is copied beside it, too, and when its database is closed', async () => {
+    await using opened = setupDatabase({ longestLog: 4 * MIB })
+    const { database } = opened
+    const table = await declareIn(database, 'things')
+    await write(database, table, 'before', 20)
+    const copy = await database.copy()
+    await copy.giveWay()
+    // The log holds what it had before this, too.
+    for (let round = 0; round < 8; round += 1) await write(database, table, `more-${round}`, 20)
+    const failure = await copy.giveWay().catch((error: unknown) => error)
+    expect(String(failure)).toContain('the write-ahead log had reached 4 MiB while it was copied')
+    await database[Symbol.asyncDispose]()
+    const closed = await copy.giveWay().catch((error: unknown) => error)
+    expect(String(closed)).toContain('was closed or deleted while it was backed up')
+    await copy[Symbol.asyncDispose]()
+  })
+
   test('ends when its database is closed, and reads no other file', async () => {
     await using opened = setupDatabase()
     const { database } = opened

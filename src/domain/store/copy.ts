@@ -7,11 +7,13 @@ export interface DatabaseCopy extends AsyncDisposable {
   readonly size: number
   /**
    * The bytes of one file that holds everything of that moment, in order; each piece is good until the next one
-   * is asked for. Gives way as `giveWay` does. Throws `STORAGE_FAILED` when so much is written meanwhile that the
-   * copy has to be given up, and when the file cannot be read.
+   * is asked for. Gives way and throws as `giveWay` does. Throws `STORAGE_FAILED` when the file cannot be read.
    */
   bytes(): AsyncIterable<Uint8Array>
-  /** Waits while commits take longer than usual, before the next piece of anything that is copied beside them. */
+  /**
+   * Waits while commits take longer than usual, before the next piece of anything that is copied beside them. Throws
+   * `STORAGE_FAILED` when so much is written meanwhile that the copy has to be given up, and `BUSY` when it has ended.
+   */
   giveWay(): Promise<void>
   /** Up to `limit` contents of blobs after this file, in order of their files, whose names begin with the hash. */
   contents(after: string, limit: number): readonly StoredContent[]
