@@ -19,7 +19,7 @@ export async function holdTarget(target: Target): Promise<AsyncDisposable> {
   )
 }
 
-/** The damage in the structure of a database file of a backup, in SQLite's words. */
-export function damageIn(file: string): Promise<readonly string[]> {
-  return checkStructure({ file, durability: 'none', index: 'none' })
+/** The damage in the structure of a database file of a backup, in SQLite's words. The signal ends the search. */
+export function damageIn(file: string, signal?: AbortSignal): Promise<readonly string[]> {
+  return checkStructure({ file, durability: 'none', index: 'none' }, signal)
 }

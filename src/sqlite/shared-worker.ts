@@ -1,3 +1,4 @@
+import { untilAborted } from '../domain/value/abort'
 import type { CheckpointAnswer, CheckpointRequest, CheckpointTask } from './checkpoint-worker'
 
 /** In the executable the worker has its path below the root of the bundle (build.ts). */
@@ -10,13 +11,17 @@ const WORKER = new URL(
 
 /**
  * The damage in the structure of a file, in SQLite's words. Takes minutes for a large one, so it has a thread of its
- * own: the checkpoints of all databases would wait for it. Rejects when that fails.
+ * own: the checkpoints of all databases would wait for it. The signal ends it. Rejects when that fails.
  */
-export async function checkStructure(request: CheckpointRequest): Promise<readonly string[]> {
+export async function checkStructure(
+  request: CheckpointRequest,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  signal?.throwIfAborted()
   const own = startWorker()
   try {
     own.worker.ref()
-    return (await ask(own, { ...request, kind: 'check' })).damage
+    return (await untilAborted(ask(own, { ...request, kind: 'check' }), signal)).damage
   } finally {
     own.worker.terminate()
   }

@@ -6,6 +6,7 @@ import type { Database } from '../../src/domain/store/store'
 import { declareIn, fresh, NOW, scanAll } from '../contract/fixture'
 import { type Checkpoints, createCheckpoints } from '../../src/sqlite/checkpoint'
 import { type Connection, openConnection } from '../../src/sqlite/connection'
+import { checkStructure } from '../../src/sqlite/shared-worker'
 import { temporaryFolder } from '../setup'
 import { until } from '../timing'
 import { filesIn, setupDatabase } from './setup'
@@ -162,6 +163,21 @@ describe('the write-ahead log', () => {
     expect(file.query(`SELECT count(*) AS total FROM o_4`).get()).toEqual({ total: rows.length })
     expect(file.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   })
+})
+
+test('a check of the structure of a file ends with its worker when nobody waits for it', async () => {
+  using folder = temporaryFolder()
+  using workers = countWorkers()
+  const file = join(folder.path, 'database.sqlite')
+  using db = new SqliteDatabase(file)
+  db.run('CREATE TABLE things (id)')
+  // The check waits for this for seconds, and is damage in the end.
+  db.run('BEGIN EXCLUSIVE')
+  const stop = new AbortController()
+  const check = checkStructure({ file, durability: 'none', index: 'file' }, stop.signal)
+  stop.abort(new Error('The server stops'))
+  expect(await check.catch(String)).toBe('Error: The server stops')
+  expect({ started: workers.started(), ended: workers.ended() }).toEqual({ started: 1, ended: 1 })
 })
 
 interface SetupLog extends AsyncDisposable {

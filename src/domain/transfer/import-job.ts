@@ -10,6 +10,7 @@ import { type BlobEntry, LARGE } from './entry'
 import type { Contents } from './inspection'
 import type { TransferContext } from './archive'
 import { type Spool, openSpool } from './spool'
+import { untilAborted } from '../value/abort'
 import { nextTurn } from '../value/turn'
 import type { Job } from '../store/records'
 import type { Scratch } from '../store/scratch'
@@ -163,7 +164,7 @@ export async function untilImported(
 ): Promise<void> {
   try {
     const ended = underWay.untilEnd(watch)
-    await (signal === undefined ? ended : Promise.race([ended, untilAborted(signal)]))
+    await untilAborted(ended, signal)
   } catch (error) {
     if (signal?.aborted === true) throw error
     const job = await database.write((tx) => {
@@ -174,14 +175,6 @@ export async function untilImported(
     if (job !== undefined) await removeFiles(scratch, job)
     throw error
   }
-}
-
-/** Rejects with the reason of the signal. */
-function untilAborted(signal: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  if (signal.aborted) reject(signal.reason as Error)
-  return promise
 }
 
 /** Entries that one unit applies, unless it reads fewer at once: other writers wait for it. */
