@@ -194,7 +194,7 @@ export async function startServer(
     }
     if (!isEnded) {
       serverLog.warning(
-        'A backup that did not end within 10 s was left unfinished: the server removes what there is of it after its next start',
+        'A backup that did not end within 10 s was left unfinished: the server removes what there is of it after its next start, from a bucket after two days',
         { target: config.backup },
       )
     }

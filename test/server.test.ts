@@ -14,7 +14,7 @@ import { SatchelError } from '../src/domain/value/error'
 import { listen } from '../src/listen'
 import { type Server, startServer } from '../src/server'
 import { createTestClock, DAY, refusalOf } from './auth/setup'
-import { serveHangingBucket } from './backups/hanging-bucket'
+import { type HangingBucket, serveHangingBucket } from './backups/hanging-bucket'
 import { exchange, setupData } from './http/setup'
 import { collectLines, setupServer, temporaryFolder } from './setup'
 import { mayMount, mountSmallDisk } from './small-disk'
@@ -58,28 +58,49 @@ test('stops at once though a body that was refused is still on its way', async (
 
 // promises.md 45
 test('stops though the place of a scheduled backup does not answer, and releases the data', async () => {
-  using bucket = serveHangingBucket()
-  using _ = withEnvironment(bucket.environment)
   using folder = temporaryFolder()
-  const config = configOf({ data: folder.path, backup: bucket.address, backupPlain: true })
-  const lines = collectLines()
+  using bucket = serveHangingBucket()
+  expect(await stopDuringBackup(folder.path, bucket)).toContain('was left unfinished')
+  await using again = await startServer(configOf({ data: folder.path }), surroundings())
+  expect((await fetch(`${again.url}/ready`)).status).toBe(200)
+})
+
+test('stops while a scheduled backup is verified at a place that does not answer, and removes it', async () => {
+  using folder = temporaryFolder()
+  using bucket = serveHangingBucket('reads')
+  const written: string[] = []
+  const lines = await stopDuringBackup(folder.path, bucket, () => written.push(...bucket.objects()))
+  expect(written.some((path) => path.endsWith('/database.sqlite'))).toBe(true)
+  expect(written.filter((path) => path.endsWith('/manifest.json'))).toEqual([])
+  expect(bucket.objects()).toEqual([])
+  expect(lines).not.toContain('was left unfinished')
+})
+
+/** Stops a server when the bucket of its scheduled backup does not answer; returns its log. */
+async function stopDuringBackup(
+  data: string,
+  bucket: HangingBucket,
+  hung: () => void = () => {},
+): Promise<string> {
+  using _ = withEnvironment(bucket.environment)
+  const config = configOf({ data, backup: bucket.address, backupPlain: true })
+  const sink = collectLines()
   const clock = createTestClock()
   const looks: (() => void)[] = []
   const server = await startServer(config, {
     clock,
-    logs: openLogs({ clock, level: 'info', format: 'json', sink: lines }),
+    logs: openLogs({ clock, level: 'info', format: 'json', sink }),
     every(_ms, work) {
       looks.push(work)
       return { [Symbol.dispose]() {} }
     },
   })
   for (const look of looks) look()
-  await bucket.written
+  await bucket.hung
+  hung()
   await server.stop()
-  expect(lines.lines.join('\n')).toContain('was left unfinished')
-  await using again = await startServer(configOf({ data: folder.path }), surroundings())
-  expect((await fetch(`${again.url}/ready`)).status).toBe(200)
-})
+  return sink.lines.join('\n')
+}
 
 /** Variables of this process until it is disposed. */
 function withEnvironment(variables: Readonly<Record<string, string>>): Disposable {

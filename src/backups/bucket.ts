@@ -5,6 +5,7 @@ import { SatchelError } from '../domain/value/error'
 import { DAY } from '../domain/value/time'
 import { createSealer, unseal } from './seal'
 import {
+  type BackupReader,
   compareBackups,
   type Draft,
   isPath,
@@ -12,7 +13,6 @@ import {
   requirePath,
   type Sink,
   type Target,
-  type TargetFile,
   timeOfBackup,
 } from './target'
 
@@ -108,17 +108,8 @@ export function openBucketTarget(address: string, options: BucketOptions): Targe
     }
   }
 
-  return {
-    name: address,
-    warnings: [],
-    canShare: false,
-    takesKeys: key !== null,
-    async prepare() {},
-    async list() {
-      const found = await findBackups()
-      return [...found.keys()].filter((name) => found.get(name)).toSorted(compareBackups)
-    },
-    async *files(backup): AsyncGenerator<TargetFile> {
+  const reader: BackupReader = {
+    async *files(backup) {
       const below = `${prefix}${requireName(backup)}/`
       for await (const { key: object, size } of listObjects(below)) {
         yield { path: object.slice(below.length), size }
@@ -132,12 +123,26 @@ export function openBucketTarget(address: string, options: BucketOptions): Targe
       const bytes = file.stream()
       yield* key === null ? bytes : unseal(key, `${backup}/${path}`, bytes)
     },
+  }
+
+  return {
+    ...reader,
+    name: address,
+    warnings: [],
+    canShare: false,
+    takesKeys: key !== null,
+    async prepare() {},
+    async list() {
+      const found = await findBackups()
+      return [...found.keys()].filter((name) => found.get(name)).toSorted(compareBackups)
+    },
     async begin(backup): Promise<Draft> {
       requireName(backup)
       let isFinished = false
       return {
         create: async (path) => create(backup, path),
         reuse: async () => false,
+        sync: async () => reader,
         async finish(manifest) {
           const sink = create(backup, MANIFEST)
           await sink.write(Buffer.from(manifest))
@@ -145,7 +150,7 @@ export function openBucketTarget(address: string, options: BucketOptions): Targe
           isFinished = true
         },
         async [Symbol.asyncDispose]() {
-          if (!isFinished) await removeBackup(backup)
+          if (!isFinished) await removeBackup(backup).catch(() => undefined)
         },
       }
     },

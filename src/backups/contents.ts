@@ -7,13 +7,13 @@ import {
 } from '../domain/backup/manifest'
 import { NEWLINE } from '../domain/json/bytes'
 import type { StoredContent } from '../domain/store/copy'
-import type { Target } from './target'
+import type { BackupReader } from './target'
 
 /** A line in the list of blobs. */
 export type BlobEntry = StoredContent
 
 /** Throws `DAMAGED` and `NEWER_DATA`, with the name of the backup. */
-export async function readManifestOf(target: Target, backup: string) {
+export async function readManifestOf(target: BackupReader, backup: string) {
   let text = ''
   const decoder = new TextDecoder()
   for await (const piece of target.read(backup, MANIFEST))
@@ -29,7 +29,7 @@ export function bytesOf({ files, databases }: Manifest): number {
 
 /** The blobs of a database in the order of their hashes. */
 export function readBlobList(
-  target: Target,
+  target: BackupReader,
   backup: string,
   database: string,
 ): AsyncGenerator<BlobEntry> {

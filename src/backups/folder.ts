@@ -14,6 +14,7 @@ import { MANIFEST } from '../domain/backup/manifest'
 import { SatchelError } from '../domain/value/error'
 import { createNewFiles } from './new-files'
 import {
+  type BackupReader,
   compareBackups,
   type Draft,
   requireName,
@@ -53,6 +54,7 @@ export function openFolderTarget(given: string, options: FolderOptions = {}): Ta
   }
 
   return {
+    ...readerOf(folderOf),
     name: root,
     warnings,
     canShare: true,
@@ -66,9 +68,6 @@ export function openFolderTarget(given: string, options: FolderOptions = {}): Ta
         }
         return found.toSorted(compareBackups)
       }),
-    files: (backup) => filesBelow(folderOf(backup), ''),
-    fileOf: (backup, path) => join(folderOf(backup), requirePath(path)),
-    read: (backup, path) => readFrom(join(folderOf(backup), requirePath(path)), path),
     begin: (backup) =>
       explained(async () => {
         await prepare()
@@ -88,6 +87,15 @@ export function openFolderTarget(given: string, options: FolderOptions = {}): Ta
           if (isPartial || isRemoved) await rm(join(root, name), { recursive: true, force: true })
         }
       }),
+  }
+}
+
+function readerOf(folderOf: (backup: string) => string): BackupReader {
+  const fileOf = (backup: string, path: string) => join(folderOf(backup), requirePath(path))
+  return {
+    files: (backup) => filesBelow(folderOf(backup), ''),
+    fileOf,
+    read: (backup, path) => readFrom(fileOf(backup, path), path),
   }
 }
 
@@ -134,9 +142,13 @@ function createDraft(
         }
         return true
       }),
-    finish: (manifest) =>
+    sync: () =>
       explained(async () => {
         await files.sync()
+        return readerOf(() => partial)
+      }),
+    finish: (manifest) =>
+      explained(async () => {
         const sink = await files.create(join(partial, MANIFEST))
         await sink.write(Buffer.from(manifest))
         await sink.end()
@@ -147,7 +159,8 @@ function createDraft(
       }),
     async [Symbol.asyncDispose]() {
       await files[Symbol.asyncDispose]()
-      if (!isFinished) await rm(partial, { recursive: true, force: true })
+      if (isFinished) return
+      await rm(partial, { recursive: true, force: true }).catch(() => undefined)
     },
   }
 }

@@ -7,33 +7,27 @@ import {
   folderOf,
   type ManifestDatabase,
   type ManifestFile,
+  readManifest,
   writeManifest,
 } from '../domain/backup/manifest'
 import { SatchelError } from '../domain/value/error'
 import { type BlobEntry, readBlobList, readManifestOf } from './contents'
 import { streamOf } from './read'
 import { backupName, type Draft, type Sink, type Target } from './target'
-import { verifyBackup, type VerifyOptions } from './verify'
+import { type BackupFault, compareBackup, type VerifyOptions } from './verify'
 
 /**
- * Makes a backup and reads it again. Where a blob that it shares with the backup before is damaged, it is made once more
- * without sharing. Throws `DAMAGED` when that helps nothing, and what ends it; then nothing is left of it.
+ * Makes a backup, which is none before it was read again. Where a blob that it shares with the backup before is damaged,
+ * it is made once more without sharing. Throws `DAMAGED` when that helps nothing, and what ends it; then nothing is left
+ * of it.
  */
 export async function makeVerifiedBackup(
   target: Target,
   send: SendBackup,
   options: MakeOptions & VerifyOptions,
 ): Promise<MadeBackup> {
-  const made = await makeBackup(target, send, options)
-  const { faults } = await verifyBackup(target, made.name, options).catch(
-    async (error: unknown) => {
-      if (options.signal?.aborted === true) await target.remove(made.name)
-      throw error
-    },
-  )
-  const [fault] = faults
+  const { fault, ...made } = await makeBackup(target, send, options)
   if (fault === undefined) return made
-  await target.remove(made.name)
   if (made.written < made.bytes) {
     return await makeVerifiedBackup(target, send, { ...options, isWhole: true })
   }
@@ -69,13 +63,14 @@ export interface MadeBackup {
 
 /**
  * Writes what `send` sends as a backup that is whole by itself; blobs that the newest backup of the target has are
- * shared with it, unless `isWhole`. Nothing is left of one that fails.
+ * shared with it, unless `isWhole`. Nothing is left of one that fails or has a fault.
  */
-export async function makeBackup(
+async function makeBackup(
   target: Target,
   send: SendBackup,
-  { now, version, isWhole = false }: MakeOptions,
-): Promise<MadeBackup> {
+  options: MakeOptions & VerifyOptions,
+): Promise<MadeBackup & { readonly fault: BackupFault | undefined }> {
+  const { now, version, isWhole = false } = options
   await target.clean(now)
   const earlier = await target.list()
   const before = isWhole || !target.canShare ? undefined : earlier.at(-1)
@@ -94,8 +89,18 @@ export async function makeBackup(
   const { databases, files, bytes, written } = await writer.finish()
   const created = new Date(now).toISOString()
   const { text, hash } = writeManifest({ version, created, databases, files })
+  const { manifest } = readManifest(text)
+  const { faults } = await compareBackup(await draft.sync(), name, manifest, options)
+  const made = { name, hash, databases, bytes, written, fault: faults[0] }
+  if (made.fault !== undefined) return made
   await draft.finish(text)
-  return { name, hash, databases, bytes, written }
+  try {
+    await readManifestOf(target, name)
+  } catch (error) {
+    await target.remove(name)
+    throw error
+  }
+  return made
 }
 
 interface OpenDatabase extends Omit<ManifestDatabase, 'blobs'> {

@@ -1,7 +1,20 @@
 import { SatchelError } from '../domain/value/error'
 
-/** A place with backups: a folder, or a bucket. Everything below has paths with slashes, and no dots. */
-export interface Target {
+/** Reads backups. All paths have slashes, and no dots. */
+export interface BackupReader {
+  /** All that is in a backup, in no order. */
+  files(backup: string): AsyncIterable<TargetFile>
+  /**
+   * The bytes of a file; each piece is good until the next one is asked for. Throws `DAMAGED` when it is missing or
+   * cannot be read.
+   */
+  read(backup: string, path: string): AsyncIterable<Uint8Array>
+  /** Where the file is on this machine, if it is. */
+  readonly fileOf?: (backup: string, path: string) => string
+}
+
+/** A place with backups: a folder, or a bucket. */
+export interface Target extends BackupReader {
   /** As it is shown: a path, or an address without secrets. */
   readonly name: string
   /** Sentences about it for the operator. */
@@ -14,15 +27,6 @@ export interface Target {
   prepare(): Promise<void>
   /** The names of the complete backups, the oldest first. */
   list(): Promise<string[]>
-  /** All that is in a backup, in no order. */
-  files(backup: string): AsyncIterable<TargetFile>
-  /**
-   * The bytes of a file; each piece is good until the next one is asked for. Throws `DAMAGED` when it is missing or
-   * cannot be read.
-   */
-  read(backup: string, path: string): AsyncIterable<Uint8Array>
-  /** Where the file is on this machine, if it is. */
-  readonly fileOf?: (backup: string, path: string) => string
   /** Begins a backup, which is none until it is finished. */
   begin(backup: string): Promise<Draft>
   /** Removes a backup. */
@@ -37,13 +41,18 @@ export interface TargetFile {
   readonly size: number | null
 }
 
-/** A backup that is being written. Disposing it removes it, unless it is finished. */
+/**
+ * A backup that is being written. Disposing it removes it, unless it is finished; what cannot be removed is left to
+ * `clean`.
+ */
 export interface Draft extends AsyncDisposable {
   /** A new file. */
   create(path: string): Promise<Sink>
   /** Makes the file of an earlier backup one of this; false where it must be written. */
   reuse(backup: string, path: string): Promise<boolean>
-  /** Makes everything survive power loss, then the manifest, then makes it a backup. */
+  /** Makes everything survive power loss, and leads to it before it is a backup. */
+  sync(): Promise<BackupReader>
+  /** Makes everything survive power loss with the manifest, then makes it a backup. */
   finish(manifest: string): Promise<void>
 }
 

@@ -1,6 +1,7 @@
 import { BLOB_LIST, blobPath, folderOf, type Manifest, MANIFEST } from '../domain/backup/manifest'
+import { eachUntilAborted } from '../domain/value/abort'
 import { readBlobList, readManifestOf } from './contents'
-import { isPath, type Target } from './target'
+import { type BackupReader, isPath } from './target'
 
 /** Something that is not as the manifest says. */
 export interface BackupFault {
@@ -8,22 +9,25 @@ export interface BackupFault {
   readonly problem: 'damaged' | 'missing' | 'added' | 'no file'
 }
 
-export interface BackupCheck {
-  readonly manifest: Manifest
-  /** The SHA-256 of the manifest. */
-  readonly hash: string
-  /** Files, and bytes in them. */
+/** Files that were compared, bytes in them, and those that differ. */
+export interface Comparison {
   readonly files: number
   readonly bytes: number
   readonly faults: readonly BackupFault[]
 }
 
+export interface BackupCheck extends Comparison {
+  readonly manifest: Manifest
+  /** The SHA-256 of the manifest. */
+  readonly hash: string
+}
+
 export interface VerifyOptions {
   readonly progress?: (bytes: number) => void
-  /** Ends the work, which throws its reason. */
+  /** Ends the work, which throws its reason, even while a read hangs. */
   readonly signal?: AbortSignal
   /** Looks for damage in the structure of a database file on this machine, which changes nothing in it. */
-  readonly damageIn?: (file: string) => Promise<readonly string[]>
+  readonly damageIn?: (file: string, signal?: AbortSignal) => Promise<readonly string[]>
 }
 
 interface Expected {
@@ -36,11 +40,22 @@ interface Expected {
  * when the manifest itself is damaged, and `NEWER_DATA`.
  */
 export async function verifyBackup(
-  target: Target,
+  target: BackupReader,
   backup: string,
-  { progress = () => undefined, signal, damageIn }: VerifyOptions = {},
+  options: VerifyOptions = {},
 ): Promise<BackupCheck> {
-  const { manifest, hash } = await readManifestOf(target, backup)
+  const { manifest, hash } = await readManifestOf(abortable(target, options.signal), backup)
+  return { manifest, hash, ...(await compareBackup(target, backup, manifest, options)) }
+}
+
+/** Compares everything but the manifest, which may be written later. */
+export async function compareBackup(
+  written: BackupReader,
+  backup: string,
+  manifest: Manifest,
+  { progress = () => undefined, signal, damageIn }: VerifyOptions,
+): Promise<Comparison> {
+  const target = abortable(written, signal)
   const faults: BackupFault[] = []
   const found = await findFiles(target, backup, faults)
   const total = { files: 0, bytes: 0 }
@@ -83,24 +98,24 @@ export async function verifyBackup(
     const path = `${folderOf(name)}/database.sqlite`
     if (damageIn === undefined || target.fileOf === undefined || isSound.get(path) !== true)
       continue
-    signal?.throwIfAborted()
-    const damage = await Promise.race([damageIn(target.fileOf(backup, path)), endedBy(signal)])
+    const damage = await damageIn(target.fileOf(backup, path), signal)
     if (damage.length > 0) faults.push({ path, problem: 'damaged' })
   }
   for (const path of found) faults.push({ path, problem: 'added' })
-  return { manifest, hash, ...total, faults }
+  return { ...total, faults }
 }
 
-/** Rejects with the reason of the signal, which is not aborted yet. */
-function endedBy(signal: AbortSignal | undefined): Promise<never> {
-  return new Promise((_, reject) => {
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
+function abortable(target: BackupReader, signal: AbortSignal | undefined): BackupReader {
+  return {
+    ...target,
+    files: (backup) => eachUntilAborted(target.files(backup), signal),
+    read: (backup, path) => eachUntilAborted(target.read(backup, path), signal),
+  }
 }
 
 /** The files of a backup; other things are faults. */
 async function findFiles(
-  target: Target,
+  target: BackupReader,
   backup: string,
   faults: BackupFault[],
 ): Promise<Set<string>> {
@@ -114,7 +129,7 @@ async function findFiles(
 
 /** Undefined when it cannot be read. */
 async function hashFile(
-  target: Target,
+  target: BackupReader,
   backup: string,
   path: string,
   onBytes: (count: number) => void,
@@ -124,7 +139,6 @@ async function hashFile(
   let size = 0
   try {
     for await (const piece of target.read(backup, path)) {
-      signal?.throwIfAborted()
       hasher.update(piece)
       size += piece.length
       onBytes(piece.length)

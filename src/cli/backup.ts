@@ -22,7 +22,7 @@ export function addBackupCommands(program: Command, cli: Cli): void {
     .option('--db <name>', 'only this database')
     .addHelpText(
       'after',
-      '\nA backup is a folder that is whole by itself; unchanged blobs are shared with the backup before. It holds everything that was acknowledged before the command began, and keys: keep it as secret as the data. It is read again when it is complete. The exit code is 1 when a blob was damaged already.',
+      '\nA backup is a folder that is whole by itself; unchanged blobs are shared with the backup before. It holds everything that was acknowledged before the command began, and keys: keep it as secret as the data. It is read again before it counts as complete. The exit code is 1 when a blob was damaged already.',
     )
     .addHelpText(
       'after',

@@ -130,7 +130,7 @@ export function createBackupSchedule(parts: ScheduleParts): BackupSchedule {
     })
     const name = (await target.list()).at(-1)
     const time = name === undefined ? undefined : timeOfBackup(name)
-    // One that is not good is removed when it is verified.
+    // None is complete before it was verified.
     if (name !== undefined && time !== undefined) {
       report({ last: { name, at: isoOf(time), bytes: null } })
     }

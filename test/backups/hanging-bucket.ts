@@ -1,25 +1,49 @@
-/** A bucket of this machine that has nothing, and answers to nothing that is written into it. */
+/** A bucket of this machine that stops answering. */
 export interface HangingBucket extends Disposable {
   readonly address: string
   /** What a process needs to use it. */
   readonly environment: Readonly<Record<string, string>>
-  /** Resolves when something is written into it. */
-  readonly written: Promise<void>
+  /** Resolves when it is asked for something that it does not answer. */
+  readonly hung: Promise<void>
+  /** The paths of the objects that are in it. */
+  readonly objects: () => readonly string[]
 }
 
-const EMPTY =
-  '<ListBucketResult><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>'
+/**
+ * `writes`: it answers to nothing that is written into it. `reads`: it takes files, and sends none.
+ */
+export function serveHangingBucket(hangsAt: 'writes' | 'reads' = 'writes'): HangingBucket {
+  const hung = Promise.withResolvers<void>()
+  const sizes = new Map<string, number>()
 
-export function serveHangingBucket(): HangingBucket {
-  const written = Promise.withResolvers<void>()
+  async function hang(): Promise<Response> {
+    hung.resolve()
+    return await new Promise<Response>(() => {})
+  }
+
+  function list(prefix: string): Response {
+    const contents = [...sizes]
+      .filter(([path]) => path.startsWith(prefix))
+      .map(([path, size]) => `<Contents><Key>${path}</Key><Size>${size}</Size></Contents>`)
+    return new Response(
+      `<ListBucketResult><KeyCount>${contents.length}</KeyCount><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`,
+    )
+  }
+
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     idleTimeout: 0,
     async fetch(request) {
-      if (request.method === 'GET') return new Response(EMPTY)
-      written.resolve()
-      return await new Promise<Response>(() => {})
+      const { pathname, searchParams } = new URL(request.url)
+      const path = pathname.slice('/bucket/'.length)
+      if (request.method === 'GET' && path === '') return list(searchParams.get('prefix') ?? '')
+      if (hangsAt === 'writes' || request.method === 'GET') return await hang()
+      if (request.method === 'PUT') sizes.set(path, (await request.bytes()).length)
+      if (request.method === 'DELETE') sizes.delete(path)
+      const size = sizes.get(path)
+      if (request.method === 'HEAD' && size === undefined) return new Response('', { status: 404 })
+      return new Response('', { headers: { etag: '"1"' } })
     },
   })
   return {
@@ -30,7 +54,8 @@ export function serveHangingBucket(): HangingBucket {
       AWS_ENDPOINT_URL: server.url.origin,
       AWS_REGION: 'us-east-1',
     },
-    written: written.promise,
+    hung: hung.promise,
+    objects: () => [...sizes.keys()],
     [Symbol.dispose]: () => void server.stop(true),
   }
 }

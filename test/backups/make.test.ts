@@ -1,10 +1,13 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { chownSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { openBucketTarget } from '../../src/backups/bucket'
 import { openFolderTarget } from '../../src/backups/folder'
-import { makeBackup, makeVerifiedBackup } from '../../src/backups/make'
+import { makeVerifiedBackup, type SendBackup } from '../../src/backups/make'
+import type { BackupReader, Target } from '../../src/backups/target'
 import { runJson } from '../cli/setup'
 import { setupServer, temporaryFolder } from '../setup'
+import { serveHangingBucket } from './hanging-bucket'
 
 /** The open files of this process with this name; Linux only. */
 function openFiles(name: string): string[] {
@@ -32,7 +35,7 @@ test.skipIf(process.platform !== 'linux')(
     await runJson(['backup', place.path, '--data', server.folder])
     const target = openFolderTarget(place.path)
     const during: string[] = []
-    const made = makeBackup(
+    const made = makeVerifiedBackup(
       target,
       async ({ upload }) => {
         await upload?.getReader().read()
@@ -55,7 +58,10 @@ test.skipIf(process.getuid?.() !== 0)(
     const target = openFolderTarget(place.path)
     const file = Buffer.from('{"kind":"file","path":"server.sqlite","size":2}\n42')
     const now = Date.UTC(2031, 0, 1)
-    await makeBackup(target, async ({ download }) => await download(file), { now, version: '1' })
+    await makeVerifiedBackup(target, async ({ download }) => await download(file), {
+      now,
+      version: '1',
+    })
     const paths = readdirSync(place.path, { recursive: true, encoding: 'utf8' })
     expect(paths).toHaveLength(3)
     for (const path of paths) expect(statSync(join(place.path, path))).toMatchObject(NOBODY)
@@ -80,3 +86,89 @@ test('nothing is left of a backup whose verification is ended', async () => {
   expect(await made.catch(String)).toBe('Error: The server stops')
   expect(readdirSync(place.path)).toEqual([])
 })
+
+describe('a backup that is being verified', () => {
+  const TWO_BYTES = Buffer.from('{"kind":"file","path":"server.sqlite","size":2}\n42')
+
+  /** Begins a backup of two bytes whose draft is read by way of `reader`. */
+  function begin(place: string, options: Begun) {
+    const folder = openFolderTarget(place)
+    const target: Target = {
+      ...folder,
+      async begin(backup) {
+        const draft = await folder.begin(backup)
+        return { ...draft, sync: async () => options.reader(await draft.sync()) }
+      },
+    }
+    const now = Date.UTC(2031, 0, 1)
+    const { signal } = options
+    const send: SendBackup = async ({ download }) => await download(TWO_BYTES)
+    return { folder, made: makeVerifiedBackup(target, send, { now, version: '1', signal }) }
+  }
+
+  test.each(['files', 'read'] as const)(
+    'is none while its place hangs in %s, and ends with the reason',
+    async (verb) => {
+      using place = temporaryFolder()
+      const stop = new AbortController()
+      const hung = Promise.withResolvers<void>()
+      async function* hang(): AsyncGenerator<never> {
+        hung.resolve()
+        yield await new Promise<never>(() => {})
+      }
+      const { folder, made } = begin(place.path, {
+        signal: stop.signal,
+        reader: (reader) => ({ ...reader, [verb]: hang }),
+      })
+      await hung.promise
+      // A process that is killed now leaves no more than this.
+      expect(await folder.list()).toEqual([])
+      expect(readdirSync(place.path)).toEqual([expect.stringMatching(/\.partial$/)])
+      stop.abort(new Error('The server stops'))
+      expect(await made.catch(String)).toBe('Error: The server stops')
+      expect(readdirSync(place.path)).toEqual([])
+    },
+  )
+
+  test('ends with the reason though what there is of it cannot be removed', async () => {
+    const bucket = serveHangingBucket('reads')
+    const { AWS_ENDPOINT_URL: endpoint = '' } = bucket.environment
+    const target = openBucketTarget(bucket.address, {
+      key: null,
+      endpoint,
+      region: undefined,
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+    })
+    const stop = new AbortController()
+    const made = makeVerifiedBackup(target, async ({ download }) => await download(TWO_BYTES), {
+      now: Date.UTC(2031, 0, 1),
+      version: '1',
+      signal: stop.signal,
+    })
+    await bucket.hung
+    stop.abort(new Error('The server stops'))
+    bucket[Symbol.dispose]()
+    expect(await made.catch(String)).toBe('Error: The server stops')
+    expect(bucket.objects()).toEqual([expect.stringMatching(/server\.sqlite$/)])
+  })
+
+  test('with a fault is never a backup', async () => {
+    using place = temporaryFolder()
+    const { made } = begin(place.path, {
+      signal: new AbortController().signal,
+      reader: (reader) => ({
+        ...reader,
+        async *read() {
+          yield Buffer.from('43')
+        },
+      }),
+    })
+    expect(await made.catch(String)).toContain('server.sqlite of the backup differs')
+    expect(readdirSync(place.path)).toEqual([])
+  })
+})
+
+interface Begun {
+  readonly signal: AbortSignal
+  readonly reader: (reader: BackupReader) => BackupReader
+}

@@ -149,7 +149,7 @@ test('a backup whose bucket does not answer is left unfinished 10 s after SIGTER
   const server = await serve(surroundings, ['--backup', bucket.address, '--backup-plain'])
   const commands = await openSession(server.ready.folder, () => undefined)
   const made = commands.run('backup.make', {}).then(String, (error: Error) => error.message)
-  await bucket.written
+  await bucket.hung
   server.kill('SIGTERM')
   expect(await server.exited).toBe(0)
   expect(await made).toContain('stopped before the command was done')
