@@ -218,10 +218,12 @@ export async function startServer(
     hasStarted = true
     if (config.backup !== null) {
       const { startBackupSchedule } = await import('./control/backup-schedule')
+      if (isStopping) return
       schedule = startBackupSchedule(folder, config.backup, config, { clock, every })
     }
     if (config.metrics !== null) {
       const { startMetrics } = await import('./metrics/metrics')
+      if (isStopping) return
       const certificate = () => listener.certificate()
       owned.use(
         startMetrics(config.metrics, config, { folder, live, application, certificate, every }),

@@ -102,6 +102,26 @@ async function stopDuringBackup(
   return sink.lines.join('\n')
 }
 
+test('begins no schedule of backups when it is stopped as soon as it is ready', async () => {
+  using folder = temporaryFolder()
+  const data = join(folder.path, 'data')
+  await (await startServer(configOf({ data }), surroundings())).stop()
+  const config = configOf({ data, backup: join(folder.path, 'backups') })
+  const begun: number[] = []
+  const stopped: Promise<void>[] = []
+  await startServer(config, {
+    ...surroundings(),
+    every(ms) {
+      begun.push(ms)
+      return { [Symbol.dispose]: () => void begun.splice(begun.indexOf(ms), 1) }
+    },
+    ready: (server) => void stopped.push(server.stop()),
+  })
+  await Promise.all(stopped)
+  expect(stopped).toHaveLength(1)
+  expect(begun).toEqual([])
+})
+
 /** Variables of this process until it is disposed. */
 function withEnvironment(variables: Readonly<Record<string, string>>): Disposable {
   const before = { ...process.env }
