@@ -14,6 +14,7 @@ import type {
 } from '../domain/store/mailer'
 import type { ReadTx, WriteTx } from '../domain/store/store'
 import { isRecord } from '../domain/value/value'
+import { compile, MAX_TEMPLATE_BYTES } from './fill'
 import { DeliveryError } from './message'
 import { sampleVariables } from './samples'
 
@@ -33,8 +34,6 @@ export const BUILT_IN_TEMPLATES: readonly MailTemplate[] = Array.from(
 )
 
 export const TEMPLATE_NAMES: readonly string[] = [...BUILT_IN.keys()]
-
-const MAX_BYTES = 128 * 1024
 
 export interface ListedTemplate extends MailTemplate {
   /** True for a template of the database itself. */
@@ -63,11 +62,9 @@ export function getTemplate(tx: ReadTx, id: string): ListedTemplate {
 export async function requireTemplate(id: string, content: string): Promise<MailTemplate> {
   requireName(id)
   const mistake =
-    Buffer.byteLength(content) > MAX_BYTES
-      ? `it has more than ${MAX_BYTES} bytes`
-      : ((await findMistake(content, { ...SAMPLES[kindOf(id)] })) ??
-        (await findUnknown(content, Object.keys(SAMPLES[kindOf(id)]))) ??
-        (await findLack(id, content)))
+    (await findMistake(content, { ...SAMPLES[kindOf(id)] })) ??
+    (await findUnknown(content, Object.keys(SAMPLES[kindOf(id)]))) ??
+    (await findLack(id, content))
   if (mistake === undefined) return { id, content }
   throw new SatchelError('UNPROCESSABLE', `The template ${id} cannot be used: ${mistake}`)
 }
@@ -165,7 +162,7 @@ function requireTestData(path: string, content: string): string {
   } catch {
     // Refused like other text.
   }
-  if (isObject && Buffer.byteLength(content) <= MAX_BYTES) return content
+  if (isObject && Buffer.byteLength(content) <= MAX_TEMPLATE_BYTES) return content
   throw new SatchelError('UNPROCESSABLE', `${quoted(path)} must be a JSON object`)
 }
 
@@ -256,32 +253,6 @@ function requireName(id: string): void {
   )
 }
 
-/** Fills in a template. */
-export type Fill = (variables: Readonly<Record<string, unknown>>) => string
-
-const compiled = new Map<string, Fill>()
-/** Six for each database: enough for twenty that send at the same time. */
-const MAX_COMPILED_TEMPLATES = 120
-
-/**
- * Compiles a template. In text nothing is escaped: two braces there have the meaning of three in
- * HTML. Throws for a template with a mistake.
- */
-export async function compile(content: string, format: 'text' | 'html'): Promise<Fill> {
-  const name = `${format} ${content}`
-  const known = compiled.get(name)
-  if (known !== undefined) return known
-  const handlebars = await load()
-  const fill = handlebars.compile(content, {
-    noEscape: format === 'text',
-    // An unknown helper is a mistake, not a missing variable.
-    knownHelpersOnly: true,
-  })
-  if (compiled.size >= MAX_COMPILED_TEMPLATES) compiled.clear()
-  compiled.set(name, fill)
-  return fill
-}
-
 /** The fault of a template with these variables, or with none; undefined when there is none. */
 export async function findMistake(
   content: string,
@@ -314,14 +285,4 @@ async function findUnknown(content: string, known: readonly string[]): Promise<s
   }
   new Names().accept(handlebars.parse(content))
   return unknown && `it has no variable {{${unknown}}}; there are ${known.join(', ')}`
-}
-
-/** A separate environment, without partials and helpers that other code registers. */
-async function load() {
-  // Loaded here: few processes send mails, and every process starts.
-  const { default: Handlebars } = await import('handlebars')
-  const handlebars = Handlebars.create()
-  // `{{log}}` would write to the output of the process.
-  handlebars.unregisterHelper('log')
-  return handlebars
 }

@@ -9,6 +9,7 @@ import {
   resetTemplate,
   setTemplate,
   TEMPLATE_NAMES,
+  tryWording,
   wordMail,
 } from '../../src/mail/templates'
 import { codeOf, refusalOf, setupStore } from '../auth/setup'
@@ -201,7 +202,7 @@ describe('a template of a database', () => {
     ['{{log otp}}', 'log'],
     ['one\n{{otp', 'line 2'],
     ['{{helperMissing}}', 'helperMissing'],
-    ['{{#*inline "x"}}{{#if otp}}{{> x}}{{/if}}{{/inline}}{{> x}}', 'stack'],
+    ['{{#*inline "x"}}{{#if otp}}{{> x}}{{/if}}{{/inline}}{{> x}}', 'in each other'],
     ['x'.repeat(200_000), 'bytes'],
   ])('is refused with its mistake: %p', async (content, mistake) => {
     const refusal = await refusalOf(() => requireTemplate('otp-body-txt', content))
@@ -266,5 +267,75 @@ describe('a preview', () => {
     ] as const) {
       expect(await codeOf(() => preview(scene.database, id, content))).toBe('UNPROCESSABLE')
     }
+  })
+})
+
+describe('a template that is too much work', () => {
+  const repeated = (depth: number) =>
+    '{{#each @root}}'.repeat(depth) + 'x' + '{{/each}}'.repeat(depth)
+  const partials = Array.from({ length: 20 }, (_, at) => {
+    return `{{#*inline "p${at}"}}${`{{> p${at + 1}}}`.repeat(2)}{{/inline}}`
+  })
+  const TOO_MUCH: readonly (readonly [content: string, mistake: string])[] = [
+    [repeated(5), 'it takes more than 50000 steps to fill in'],
+    [`${partials.join('')}{{#*inline "p20"}}x{{/inline}}{{> p0}}`, 'steps to fill in'],
+    ['{{#*inline "a"}}{{> a}}{{/inline}}{{> a}}', 'it has more than 32 blocks or expressions'],
+    ['{{#if otp}}'.repeat(40) + '{{/if}}'.repeat(40), 'it has more than 32 blocks or expressions'],
+    [`{{lookup ${'(lookup '.repeat(40)}@root "otp"${' "a")'.repeat(40)} "a"}}`, 'in each other'],
+    ['{{#each @root}}'.repeat(2) + 'x'.repeat(120_000) + '{{/each}}'.repeat(2), 'characters'],
+    ['{{x}}'.repeat(5_000), 'it has tags of more than 8192 characters in all'],
+    [`{{lookup "}}" ${'a '.repeat(5_000)}}}`, 'it has tags of more than 8192 characters in all'],
+    ['x'.repeat(128 * 1024), 'it has more than 131072 bytes'],
+  ]
+
+  test('is refused by name, stored or not', async () => {
+    await using scene = await setupTemplates()
+    const templates = await scene.database.read(listTemplates)
+    for (const [given, mistake] of TOO_MUCH) {
+      const content = `{{otp}}${given}`
+      const named = { code: 'UNPROCESSABLE', message: expect.stringContaining(mistake) }
+      for (const refused of [
+        () => requireTemplate('otp-body-txt', content),
+        () => previewMail(templates, 'otp-body-txt', content, 'main'),
+        () => tryWording({ subject: 'a', text: 'b', html: content }, { ...OTP }),
+      ]) {
+        expect([mistake, await refusalOf(refused)]).toEqual([
+          mistake,
+          expect.objectContaining(named),
+        ])
+      }
+    }
+  })
+
+  test('words no mail when it was stored before', async () => {
+    await using scene = await setupTemplates()
+    const content = `{{otp}}${repeated(5)}`
+    await scene.database.write((tx) => setTemplate(tx, { id: 'otp-body-txt', content }))
+    const failure = await scene.word('otp', OTP).catch((error: unknown) => error)
+    expect(failure).toMatchObject({
+      name: 'DeliveryError',
+      message: 'otp-body-txt cannot be filled in: it takes more than 50000 steps to fill in',
+    })
+  })
+
+  test('may be so with the variables of a test alone', async () => {
+    const html = (content: string, vars: object) =>
+      refusalOf(() => tryWording({ subject: 'a', text: 'b', html: content }, { ...vars }))
+    const list = Array.from({ length: 60_000 }, () => 1)
+    const steps = { message: expect.stringContaining('steps to fill in') }
+    expect(await html('{{#each list}}{{/each}}', { list })).toMatchObject(steps)
+    expect(await html('{{#list}}x{{/list}}', { list })).toMatchObject(steps)
+    const characters = { message: expect.stringContaining('more than 1048576 characters') }
+    const long = 'x'.repeat(100_000)
+    expect(await html('{{long}}'.repeat(11), { long })).toMatchObject(characters)
+    expect(await html('{{{lookup this "long"}}}'.repeat(11), { long })).toMatchObject(characters)
+  })
+
+  test('is none with the blocks, lists and comments of a mail', async () => {
+    const part = '{{#each list}}{{#if @first}}{{this}}{{else}}, {{this}}{{/if}}{{/each}}'
+    const text = `{{! ${'a long comment '.repeat(1_000)} }}${part.repeat(20)}`
+    const list = Array.from({ length: 50 }, (_, at) => at)
+    const wording = await tryWording({ subject: 'a', text, html: text }, { list })
+    expect(wording.text).toBe(list.join(', ').repeat(20))
   })
 })
