@@ -191,7 +191,7 @@ export const mailOperations = {
   'template.test': onDatabase(
     {
       scopes: DOORS.testTemplate,
-      effect: 'read',
+      effect: 'write',
       summary: 'Mail templates to try them out',
       input: {
         subjectStr: filled,
@@ -222,7 +222,7 @@ export const mailOperations = {
       },
     },
     async ({ mailer }, { subjectStr, bodyTxtStr, bodyHtmlStr, vars, to }, context) => {
-      const { actor, folder, read } = context
+      const { actor, folder, read, note } = context
       const client = await read((tx) => tx.clients.find(actor.credential?.facts.clientId ?? ''))
       const owner = client?.email ?? actor.email
       const receiver = to === null ? owner : requireEmail(to, 'UNPROCESSABLE', 'to')
@@ -242,6 +242,7 @@ export const mailOperations = {
         )
       }
       const parts = { subject: subjectStr, text: bodyTxtStr, html: bodyHtmlStr }
+      await note()
       await mailer.tryTemplates(receiver, parts, vars)
       return { ok: true, emailReceiver: receiver }
     },

@@ -126,6 +126,8 @@ describe('a login for one database', () => {
   })
 })
 
+const TEMPLATES = { subjectStr: 'A', bodyTxtStr: 'B', bodyHtmlStr: 'C' }
+
 describe('a login to read', () => {
   test('changes nothing and shows no secret, but may ask', async () => {
     await using server = await setupAdmin()
@@ -136,6 +138,7 @@ describe('a login to read', () => {
       ['client.create', { database, scopes: [] }],
       ['table.clear', { database, table: 'x', confirm: 'x' }],
       ['blob.gc', { database, dryRun: false, confirm: 'main' }],
+      ['template.test', { database, ...TEMPLATES, to: 'mallory@example.com' }],
       ['session.link', {}],
       ['session.revoke', {}],
     ] as const) {
