@@ -1,3 +1,4 @@
+import { OTP_LIMITS } from '../auth/limits'
 import { MANAGE } from '../domain/access/door'
 import { isLive } from '../domain/store/credentials'
 import { codeAndLinkOf, type WaitingMail } from '../domain/store/mailer'
@@ -110,7 +111,7 @@ async function otpStates(
     const states = mails.flatMap(({ id, contents }): [string, OtpState][] => {
       if (!contents?.otpId) return []
       const code = tx.codes.find(contents.otpId)
-      const isOpen = code !== undefined && isLive(code, now, Infinity)
+      const isOpen = code !== undefined && isLive(code, now, OTP_LIMITS.tries)
       return [[id, isOpen ? 'open' : code?.used ? 'used' : 'expired']]
     })
     return new Map(states)

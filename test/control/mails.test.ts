@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { OTP_LIMITS } from '../../src/auth/limits'
 import { openSession } from '../../src/control/session'
 import { DAY, MINUTE } from '../../src/domain/value/time'
 import { codeOf } from '../auth/setup'
@@ -55,6 +56,17 @@ describe('mail.list', () => {
     expect(await states()).toEqual(['open', 'used'])
     scene.server.clock.advance(DAY)
     expect(await states()).toEqual(['expired', 'used'])
+  })
+
+  test('tells that a code was tried too often', async () => {
+    await using scene = await setup()
+    await scene.until('printed')
+    const { otp_id } = (await scene.server.mail()).variables
+    for (let tries = 0; tries < OTP_LIMITS.tries; tries += 1) {
+      expect((await scene.list()).mails.map(({ otpState }) => otpState)).toEqual(['open'])
+      expect((await scene.server.give(otp_id, 'WRONG234')).status).not.toBe(200)
+    }
+    expect((await scene.list()).mails.map(({ otpState }) => otpState)).toEqual(['expired'])
   })
 
   test('shows recipient, kind and state alone elsewhere, and keeps no contents', async () => {
