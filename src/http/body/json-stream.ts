@@ -52,7 +52,9 @@ export interface StreamReservation {
   resize(bytes: number): void
   /** Leaves the memory to a stream; `cut` ends the stream when others need the memory. */
   handOver(cut: () => void): void
-  /** Counts bytes that the reader accepted. */
+  /** Called when a part begins to wait for the reader. */
+  offered(): void
+  /** Counts bytes that the reader accepted. Nothing waits for it then. */
   accepted(bytes: number): void
   /** Called when the stream has ended; `reason` says why the reader did not receive all of it. */
   release(reason?: string): void
@@ -125,6 +127,7 @@ export function pacedStream(
           }
           reservation?.resize(part.length)
           offered = part.length
+          reservation?.offered()
           controller.enqueue(part)
           timer = setTimeout(stalled, stall)
         } catch (error) {

@@ -14,9 +14,9 @@ const MEDIUM_BYTES = 256 * 1024
 const BUDGET_BYTES_OF_MEDIUM = 32 * MIB
 /** Garbage is collected after this many characters of large answers: the collector underestimates strings. */
 const COLLECT_AFTER_CHARACTERS = 24 * MIB
-/** An answer may be cut in favour of others after this many ms in which its reader accepted nothing … */
+/** An answer may be cut in favour of others when its reader has left what it was given for this long, ms … */
 const STALLED_MS = 5_000
-/** … or when it is older than this, ms, and was accepted more slowly than this, bytes per second. */
+/** … or when it has waited for its reader longer than this in all, ms, and more slowly than this, bytes per second. */
 const CUT_AFTER_MS = 30_000
 const MIN_BYTES_PER_SECOND = 64 * 1024
 
@@ -49,9 +49,10 @@ export interface AnswerReservation extends StreamReservation {
 
 /** The memory of one answer. */
 interface Answer extends Reservation {
-  /** `performance.now()` when the stream began, and when its reader last accepted something. */
-  begun: number
-  acceptedAt: number
+  /** `performance.now()` when its reader was given what it has not accepted; absent: nothing waits for the reader. */
+  waitsSince: number | undefined
+  /** How long it has waited for its reader before, ms. */
+  waited: number
   acceptedBytes: number
   cut: (() => void) | undefined
 }
@@ -60,12 +61,12 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
   const streams = new Set<Answer>()
   let characters = 0
 
-  /** Stalled answers; first the one whose reader has accepted nothing for the longest time. */
+  /** Stalled answers that hold memory; first the one that has waited for its reader for the longest time. */
   function stalled(answer: Answer): Victim[] {
     const now = performance.now()
     return [...streams]
-      .filter((other) => other !== answer && isStalled(other, now, stalledMs))
-      .toSorted((one, other) => one.acceptedAt - other.acceptedAt)
+      .filter((other) => other !== answer && other.bytes > 0 && isStalled(other, now, stalledMs))
+      .toSorted((one, other) => (one.waitsSince ?? now) - (other.waitsSince ?? now))
       .map(({ owner, cut }) => ({ owner, cut: () => cut?.() }))
   }
 
@@ -95,8 +96,8 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
         answer ??= {
           owner: caller(),
           bytes: 0,
-          begun: 0,
-          acceptedAt: 0,
+          waitsSince: undefined,
+          waited: 0,
           acceptedBytes: 0,
           cut: undefined,
         }
@@ -124,13 +125,19 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
         if (answer === undefined) reservation.resize(0)
         if (answer === undefined) return
         answer.cut = cut
-        answer.begun = answer.acceptedAt = performance.now()
+        answer.waitsSince = performance.now()
         streams.add(answer)
+      },
+
+      offered() {
+        if (answer !== undefined) answer.waitsSince = performance.now()
       },
 
       accepted(bytes) {
         if (answer === undefined) return
-        answer.acceptedAt = performance.now()
+        const now = performance.now()
+        answer.waited += now - (answer.waitsSince ?? now)
+        answer.waitsSince = undefined
         answer.acceptedBytes += bytes
       },
 
@@ -186,13 +193,14 @@ function sendBytes(
 }
 
 function isStalled(
-  { begun, acceptedAt, acceptedBytes }: Answer,
+  { waitsSince, waited, acceptedBytes }: Answer,
   now: number,
   stalledMs: number,
 ): boolean {
-  if (now - acceptedAt >= stalledMs) return true
-  const age = now - begun
-  return age >= CUT_AFTER_MS && acceptedBytes < (MIN_BYTES_PER_SECOND * age) / 1000
+  if (waitsSince === undefined) return false
+  if (now - waitsSince >= stalledMs) return true
+  const all = waited + now - waitsSince
+  return all >= CUT_AFTER_MS && acceptedBytes < (MIN_BYTES_PER_SECOND * all) / 1000
 }
 
 function tooMany(): SatchelError {

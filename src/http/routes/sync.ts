@@ -273,6 +273,7 @@ function withRelease(reservation: StreamReservation, released: () => void): Stre
   return {
     resize: (bytes) => reservation.resize(bytes),
     handOver: (cut) => reservation.handOver(cut),
+    offered: () => reservation.offered(),
     accepted: (bytes) => reservation.accepted(bytes),
     release(reason) {
       reservation.release(reason)

@@ -174,6 +174,7 @@ async function send(
       reservation: {
         resize: (bytes) => call.reservation.resize(bytes),
         handOver: (cut) => call.reservation.handOver(cut),
+        offered: () => call.reservation.offered(),
         accepted: (bytes) => call.reservation.accepted(bytes),
         release(reason) {
           call.reservation.release(reason)

@@ -90,6 +90,31 @@ describe('the memory of unsent answers', () => {
     expect(unsent.reserved).toBe(4 * LARGE.length)
   })
 
+  test('is not taken from answers that hold none, or wait for no reader', () => {
+    const unsent = createUnsent({ stalledMs: 0 })
+    const cut: string[] = []
+    const begin = (name: string, bytes: number) => {
+      const { reservation } = openRoom(unsent, { caller: name })
+      reservation.resize(bytes)
+      reservation.handOver(() => {
+        cut.push(name)
+        reservation.release()
+      })
+      return reservation
+    }
+    begin('empty', 0)
+    const quiet = begin('quiet', 20 * MIB)
+    quiet.accepted(20 * MIB)
+    begin('stalled', 50 * MIB)
+    begin('new', 60 * MIB)
+    expect(cut).toEqual(['stalled'])
+    expect(codeOf(() => begin('newest', 70 * MIB))).toBe('BUSY')
+    expect(cut).toEqual(['stalled', 'new'])
+    quiet.offered()
+    begin('newest', 70 * MIB)
+    expect(cut).toEqual(['stalled', 'new', 'quiet'])
+  })
+
   test('is found before a write, whose answer is then sent in any case', () => {
     const unsent = createPatient()
     const writes = [1, 2, 3, 4].map(() => openRoom(unsent).reservation)
