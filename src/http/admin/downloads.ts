@@ -51,19 +51,26 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts,
     return (await table()).admit(session, operation, call.address).order(input)
   }
 
+  /** Its session is asked for again when it is its turn: it may have ended meanwhile. */
   async function redeem({ call, origin, name }: Visit) {
     const ticket = tickets.take(name)
     if (ticket === undefined) throw wrongTicket()
-    const session = await sessions.useByCookie(cookiesOf(call, origin), ticket.id)
-    const run = await order(call, session, ticket.operation, ticket.input)
-    return { ...ticket, session, run }
+    const find = () => sessions.useByCookie(cookiesOf(call, origin), ticket.id)
+    const over = await turns.enter(await find(), call.sent.signal)
+    try {
+      const session = await find()
+      const run = await order(call, session, ticket.operation, ticket.input)
+      return { ...ticket, session, run, over }
+    } catch (error) {
+      over()
+      throw error
+    }
   }
 
   /** The bytes that the operation sends, or its output where it sends none. */
   async function sendFile(visit: Visit): Promise<Response> {
     const { call, http } = visit
-    const { run, session, name } = await redeem(visit)
-    const over = await turns.enter(session, call.sent.signal)
+    const { run, session, name, over } = await redeem(visit)
     call.setIdleTimeout(0)
     const stream = sessions.stream(session)
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
@@ -109,7 +116,9 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts,
 
   /** The HTML of a mail, or of a preview of one, for a frame. */
   async function sendMail(visit: Visit): Promise<Response> {
-    const { run, operation } = await redeem(visit)
+    const { run, operation, over } = await redeem(visit)
+    using turn = new DisposableStack()
+    turn.defer(over)
     if (!MAILS.has(operation)) throw wrongTicket()
     const output = await run.run(async () => {}, visit.call.sent.signal)
     const html = isRecord(output) ? output['html'] : undefined

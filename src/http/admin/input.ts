@@ -7,6 +7,8 @@ import type { Visit } from './parts'
 
 /** The input of an operation may hold an object with its largest value, in bytes. */
 const MAX_INPUT_BYTES = 32 * 1024 * 1024
+/** An operation that follows keeps its input as long as it goes on, in bytes. */
+const MAX_FOLLOWING_INPUT_BYTES = 4 * 1024
 /** A ticket, which may hold a mail template, is kept until it is used, in bytes. */
 const MAX_TICKET_BYTES = 256 * 1024
 /** Anybody may send the body of a login, in bytes. */
@@ -18,9 +20,13 @@ type Input = Readonly<Record<string, unknown>>
 export interface Inputs {
   /**
    * Calls `answer` with the body, a JSON object, whose memory is reserved until `finished` is called, or `answer`
-   * throws. Throws `INVALID_REQUEST`, `UNPROCESSABLE`, `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` and `BUSY`.
+   * throws; that of an operation that follows is small. Throws `INVALID_REQUEST`, `UNPROCESSABLE`, `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` and `BUSY`.
    */
-  read(visit: Visit, answer: (input: Input, finished: () => void) => Response): Promise<Response>
+  read(
+    visit: Visit,
+    follows: boolean,
+    answer: (input: Input, finished: () => void) => Promise<Response>,
+  ): Promise<Response>
 }
 
 export function createInputs(): Inputs {
@@ -35,15 +41,16 @@ export function createInputs(): Inputs {
   }
 
   return {
-    read({ http, call }, answer) {
+    read({ http, call }, follows, answer) {
       const { promise, resolve, reject } = Promise.withResolvers<Response>()
       async function work(body: unknown): Promise<void> {
         const over = Promise.withResolvers<void>()
-        resolve(answer(requireObject(body), over.resolve))
+        resolve(await answer(requireObject(body), over.resolve))
         await over.promise
       }
       bodies ??= open(http)
-      bodies.json(call, {}, work).catch(reject)
+      const source = follows ? { maxBytes: MAX_FOLLOWING_INPUT_BYTES } : {}
+      bodies.json(call, source, work).catch(reject)
       return promise
     },
   }

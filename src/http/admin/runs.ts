@@ -49,16 +49,19 @@ export function createRuns({ sessions, table }: AdminParts, turns: Turns) {
     return { session, admitted: (await table()).admit(session, name, call.address) }
   }
 
-  /** Whatever refuses the session is said before a body is read. */
+  /**
+   * Whatever refuses the session is said before a body is read, and again after that: it may have ended, or have other
+   * rights, by the time that the operation has its turn.
+   */
   async function run(visit: Visit): Promise<Response> {
     const { session, admitted } = await admit(visit)
-    const leave = admitted.follows
-      ? () => undefined
-      : await turns.enter(session, visit.call.sent.signal)
+    const { follows } = admitted
+    const leave = follows ? () => undefined : await turns.enter(session, visit.call.sent.signal)
     try {
-      return await inputs.read(visit, (input, finished) =>
-        answerEvents(visit, { sessions, session, admitted, input }, { finished, leave }),
-      )
+      return await inputs.read(visit, follows, async (input, finished) => {
+        const asked = { sessions, ...(await admit(visit)), input }
+        return answerEvents(visit, asked, { finished, leave })
+      })
     } catch (error) {
       leave()
       throw error
@@ -66,12 +69,12 @@ export function createRuns({ sessions, table }: AdminParts, turns: Turns) {
   }
 
   async function upload(visit: Visit): Promise<Response> {
-    const { session, admitted } = await admit(visit)
+    const { session } = await admit(visit)
     const { signal, body } = visit.call.sent
     const leave = await turns.enter(session, signal)
     try {
-      const input = inputOfQuery(visit)
-      return answerEvents(visit, { sessions, session, admitted, input, upload: body }, { leave })
+      const asked = { sessions, ...(await admit(visit)), input: inputOfQuery(visit) }
+      return answerEvents(visit, { ...asked, upload: body }, { leave })
     } catch (error) {
       leave()
       throw error
@@ -126,6 +129,8 @@ function answerEvents(
   })
 
   async function nextPart(): Promise<Uint8Array | undefined> {
+    // The reader has the part before, and the operation may be quiet for long.
+    memory.resize(0)
     const { done, value } = await events.read()
     if (done) return undefined
     try {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { LiveSession } from '../../../src/auth/admin/sessions'
 import { createTurns } from '../../../src/http/admin/runs'
 import { codeOf } from '../../auth/setup'
+import { MINUTE } from '../../../src/domain/value/time'
 import { PLAIN_IMPORT } from '../../setup'
 import { until } from '../../timing'
 import { type Browser, type Event, eventsOf, refusal, setupAdmin } from './setup'
@@ -103,6 +104,77 @@ describe('the operations of one login', () => {
     leaveOne?.()
     await later[1]
     expect(entered).toEqual(['one', 'two'])
+  })
+})
+
+describe('an operation that waited for its turn', () => {
+  async function setupFull() {
+    const server = await setupAdmin()
+    const browser = await server.logIn()
+    const ticketFor = async (body: object) => {
+      const answer = await browser.send('POST', '/ticket', { body: { name: 'x', ...body } })
+      return ((await answer.json()) as { ticket: string }).ticket
+    }
+    const [file, mail] = [
+      await ticketFor({ operation: 'db.list', input: {} }),
+      await ticketFor({ operation: 'template.preview', input: PREVIEW }),
+    ]
+    const imports = Array.from({ length: MOST_AT_ONCE }, () => beginImport(browser))
+    await waitingRequest(browser)
+    const get = (path: string) =>
+      browser.send('GET', path, { headers: { 'satchel-admin-key': undefined } })
+    return {
+      browser,
+      server,
+      imports,
+      file: () => get(`/file/${file}`),
+      mail: () => get(`/mail/${mail}`),
+      async [Symbol.asyncDispose]() {
+        for (const each of imports) await each.leave()
+        await server[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  const PREVIEW = { database: 'main', name: 'otp-body-html', content: null }
+  const ORIGIN = { database: 'main', origin: 'https://example.com', force: false }
+  const ENDED = [401, 'SESSION_ENDED'] as const
+
+  test('does not run when its login was revoked meanwhile', async () => {
+    await using scene = await setupFull()
+    const { browser, server } = scene
+    const waiting = [
+      browser.send('POST', '/api/origin.add', { body: ORIGIN }),
+      browser.send('POST', `/upload/schema.push?input=${encodeURIComponent('{}')}`, { body: '{}' }),
+      scene.file(),
+      scene.mail(),
+    ]
+    await Bun.sleep(500)
+    await server.commands.run('session.revoke', {})
+    const answers = await Promise.all(waiting.map(async (answer) => await refusal(await answer)))
+    expect(answers).toEqual([ENDED, ENDED, ENDED, ENDED])
+    expect(await server.commands.run('origin.list', { database: 'main' })).toEqual([])
+  })
+
+  test('shows no secret when its login is no longer fresh', async () => {
+    await using scene = await setupFull()
+    const { browser, server } = scene
+    const body = { database: 'main', scopes: ['ACCESS_DB'] }
+    const waiting = browser.send('POST', '/api/client.create', { body })
+    await Bun.sleep(500)
+    server.clock.advance(10 * MINUTE)
+    await scene.imports[0]?.end()
+    expect(await refusal(await waiting)).toEqual([403, 'CONFIRMATION_NEEDED'])
+    expect(await server.commands.run('client.list', { database: 'main' })).toHaveLength(1)
+  })
+
+  test('is also a preview for a frame', async () => {
+    await using scene = await setupFull()
+    const answer = scene.mail()
+    const isOver = await Promise.race([answer.then(() => true), Bun.sleep(500).then(() => false)])
+    expect(isOver).toBe(false)
+    await scene.imports[0]?.end()
+    expect((await answer).status).toBe(200)
   })
 })
 

@@ -111,6 +111,13 @@ describe('an answer that follows what happens', () => {
     expect(server.lines.join('\n')).not.toContain('were aborted')
   })
 
+  test('keeps no large input', async () => {
+    await using server = await setup()
+    const body = { ...FOLLOW, junk: 'x'.repeat(8 * 1024) }
+    const answer = await (await server.logIn()).send('POST', '/api/live.follow', { body })
+    expect(await refusal(answer)).toEqual([413, 'PAYLOAD_TOO_LARGE'])
+  })
+
   test('is one of twenty at most, and gives its place back', async () => {
     await using server = await setup()
     const browsers = await Promise.all(Array.from({ length: 20 }, () => server.logIn()))
