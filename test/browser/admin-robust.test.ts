@@ -163,6 +163,19 @@ test('a server that stops or starts is asked again, and says nothing wrong', asy
   expect(faults).toEqual([])
 })
 
+test('a page that asks again and again shows an answer that takes longer than its pause', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  await page.route('**/admin/api/mail.list', async (route) => {
+    await Bun.sleep(1_500)
+    await route.continue().catch(() => undefined)
+  })
+  const { faults } = await openAdmin(page, server.commands, '#/main/mail')
+  await page.getByText('No mail since the server started').waitFor()
+  expect(faults).toEqual([])
+})
+
 /** A server on a data folder that other servers had before. */
 async function startOn(data: string, port: number) {
   const logs = openLogs({ clock: systemClock, level: 'info', format: 'json', sink: collectLines() })

@@ -16,8 +16,8 @@ export interface Loaded<Output> {
 const AGAIN_MS = 2_000
 
 /**
- * Runs an operation that only reads, again for each other input; null: not at all. With `every` (ms) it runs again and
- * again while a person is at the page.
+ * Runs an operation that only reads, again for each other input; null: not at
+ * all. With `every` (ms) it runs again and again while a person is at the page, each time after the answer before.
  */
 export function useOperation<Output>(
   operation: string,
@@ -29,6 +29,8 @@ export function useOperation<Output>(
   const [state, setState] = useState<Omit<Loaded<Output>, 'reload'>>(NOTHING)
   const asked = useRef(input)
   asked.current = input
+  /** The call under way. */
+  const current = useRef<AbortController | null>(null)
 
   useEffect(() => {
     if (key === null) {
@@ -36,12 +38,17 @@ export function useOperation<Output>(
       return undefined
     }
     const abort = new AbortController()
+    const settle = () => {
+      if (current.current === abort) current.current = null
+    }
+    current.current = abort
     let timer: ReturnType<typeof setTimeout> | undefined
     setState((before) => ({ ...before, isLoading: true, progress: undefined }))
-    call<Output>(operation, asked.current ?? {}, {
+    const answer = call<Output>(operation, asked.current ?? {}, {
       signal: abort.signal,
       onProgress: (progress) => setState((before) => ({ ...before, progress })),
-    }).then(
+    })
+    answer.finally(settle).then(
       (value) => setState({ value, error: undefined, isLoading: false, progress: undefined }),
       (error: unknown) => {
         if (abort.signal.aborted || isAbort(error)) return
@@ -54,6 +61,7 @@ export function useOperation<Output>(
     )
     return () => {
       clearTimeout(timer)
+      settle()
       abort.abort()
     }
   }, [operation, key, turn])
@@ -61,7 +69,7 @@ export function useOperation<Output>(
   useEffect(() => {
     if (every === undefined) return undefined
     const timer = setInterval(() => {
-      if (isPersonHere()) setTurn((count) => count + 1)
+      if (current.current === null && isPersonHere()) setTurn((count) => count + 1)
     }, every)
     return () => clearInterval(timer)
   }, [every])
