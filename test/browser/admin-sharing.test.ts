@@ -88,8 +88,9 @@ test('a user is made a member of a realm from their own page', async () => {
   expect(faults).toEqual([])
 })
 
-test('an object that a user does not see is shared with them from the answer why', async () => {
-  await using server = await setupAdmin()
+/** An object of alice, whose private realm it is in. */
+async function setupMilk() {
+  const server = await setupAdmin()
   const { commands } = server
   for (const userId of ['alice@example.com', 'bob@example.com']) {
     const user = JSON.stringify({ userId, type: 'prod' })
@@ -100,6 +101,12 @@ test('an object that a user does not see is shared with them from the answer why
   const alone = { owner: 'alice@example.com', realmId: 'alice@example.com' }
   const value = { id: 'milk', title: 'Milk', ...alone }
   await commands.run('object.put', { ...MAIN, table: 'notes', key: 'milk', value })
+  return { ...server, value, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+test('an object that a user does not see is shared with them from the answer why', async () => {
+  await using server = await setupMilk()
+  const { commands } = server
   await using device = await browser.openDevice()
   const { page } = device
   const { faults } = await openAdmin(page, commands, '#/main/data/notes/milk')
@@ -127,6 +134,28 @@ test('an object that a user does not see is shared with them from the answer why
   const asked = { as: 'bob@example.com', table: 'notes', key: 'milk' }
   expect((await commands.run('explain', { ...MAIN, ...asked, do: 'read' })).allowed).toBe(true)
   expect((await commands.run('explain', { ...MAIN, ...asked, do: 'delete' })).allowed).toBe(false)
+  expect(faults).toEqual([])
+})
+
+test('a question about an object stays while others change the object, and is answered again', async () => {
+  await using server = await setupMilk()
+  const { commands } = server
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/data/notes/milk')
+  const panel = page.locator('.panel').first()
+  await panel.getByRole('button', { name: 'Explain' }).click()
+  await panel.getByText('Yes').waitFor()
+  const user = panel.getByLabel('User')
+  await user.fill('bob@example')
+  const again = page.waitForRequest('**/admin/api/explain')
+  const value = { ...server.value, title: 'Oat milk' }
+  await commands.run('object.put', { ...MAIN, table: 'notes', key: 'milk', value })
+  expect((await again).postDataJSON()).toMatchObject({ as: 'alice@example.com' })
+  expect(await user.inputValue()).toBe('bob@example')
+  expect(await user.evaluate((element) => element.ownerDocument.activeElement === element)).toBe(
+    true,
+  )
   expect(faults).toEqual([])
 })
 

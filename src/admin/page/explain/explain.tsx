@@ -23,22 +23,30 @@ interface Explanation {
 }
 
 interface ExplainProps {
+  /** The question until a person asks another one. */
   readonly question: Question
+  /** That of the object: it is asked again for each. */
+  readonly revision?: number | undefined
   /** Shares an object of a private realm with the user who does not see it. */
   readonly onShare?: ((user: string) => void) | undefined
 }
 
 /** Whether a user may do something with an object, and the steps that lead to the answer. */
-export function Explain({ question, onShare }: ExplainProps) {
-  const [draft, setDraft] = useState(question)
-  const [asked, setAsked] = useState(question)
-  const change = (changes: Partial<Question>) => setDraft({ ...draft, ...changes })
-  const ask = () => setAsked({ ...draft, as: draft.as.trim() })
+export function Explain({ question, revision, onShare }: ExplainProps) {
+  /** What a person has typed, and what of it was asked. */
+  const [typed, setTyped] = useState<Partial<Question>>({})
+  const [sent, setSent] = useState<Partial<Question>>({})
+  const draft = { ...question, ...typed }
+  const whole = { ...question, ...sent }
+  const asked = { ...whole, as: whole.as.trim() }
+  const change = (changes: Partial<Question>) => setTyped({ ...typed, ...changes })
+  const ask = () => setSent(typed)
   // A rejected write does not tell the realm that it was to go to.
   const isWhole = asked.as !== '' && (asked.do !== 'add' || asked.realm !== null)
   const { value, error } = useOperation<Explanation>(
     'explain',
     isWhole ? { database: database.value, ...asked } : null,
+    { version: revision },
   )
   return (
     <div class="explain">
@@ -64,7 +72,7 @@ export function Explain({ question, onShare }: ExplainProps) {
           onChange={({ currentTarget }) => {
             const verb = VERBS.find((each) => each === currentTarget.value) ?? 'read'
             change({ do: verb })
-            setAsked({ ...draft, do: verb })
+            setSent({ ...typed, do: verb })
           }}
         >
           {VERBS.map((verb) => (

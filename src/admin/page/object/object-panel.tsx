@@ -115,7 +115,7 @@ export function ObjectPanel({ table, objectKey: key, onClose, onWritten }: Objec
       {object !== undefined && view === 'value' && !isEditing && <ValueView object={object} />}
       {view === 'seers' && (
         <Seers
-          key={object?.revision}
+          revision={object?.revision}
           table={table}
           objectKey={key}
           realmId={object?.realmId}
@@ -124,7 +124,9 @@ export function ObjectPanel({ table, objectKey: key, onClose, onWritten }: Objec
       )}
       {view === 'explain' && (
         <Explain
-          key={object?.revision}
+          // To share the object with a user begins a question about them.
+          key={explained}
+          revision={object?.revision}
           onShare={share}
           question={{
             as: explained ?? object?.owner ?? '',

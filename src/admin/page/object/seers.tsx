@@ -25,20 +25,23 @@ interface SeenBy {
 export function Seers({
   table,
   objectKey: key,
+  revision,
   realmId,
   onShare,
 }: {
   table: string
   objectKey: string
+  /** That of the object, as far as it is known. */
+  revision: number | undefined
   realmId: string | undefined
   /** Moves the object to a realm with members; undefined where that is not allowed. */
   onShare: (() => void) | undefined
 }) {
-  const { value, error } = useOperation<SeenBy>('object.seers', {
-    database: database.value,
-    table,
-    key,
-  })
+  const { value, error } = useOperation<SeenBy>(
+    'object.seers',
+    { database: database.value, table, key },
+    { version: revision },
+  )
   if (value === undefined) return <Failure error={error} />
   return (
     <>

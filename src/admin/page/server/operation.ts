@@ -16,13 +16,13 @@ export interface Loaded<Output> {
 const AGAIN_MS = 2_000
 
 /**
- * Runs an operation that only reads, again for each other input; null: not at
+ * Runs an operation that only reads, again for each other input and each other `version` of what it is about; null: not at
  * all. With `every` (ms) it runs again and again while a person is at the page, each time after the answer before.
  */
 export function useOperation<Output>(
   operation: string,
   input: object | null,
-  { every }: { readonly every?: number } = {},
+  { every, version }: { readonly every?: number; readonly version?: number | undefined } = {},
 ): Loaded<Output> {
   const key = input === null ? null : JSON.stringify(input)
   const [turn, setTurn] = useState(0)
@@ -64,7 +64,7 @@ export function useOperation<Output>(
       settle()
       abort.abort()
     }
-  }, [operation, key, turn])
+  }, [operation, key, version, turn])
 
   useEffect(() => {
     if (every === undefined) return undefined
