@@ -240,3 +240,46 @@ test('the table shows what its own page adds, edits and deletes, and stays where
   await page.getByRole('button', { name: 'The table has changed: load again' }).click()
   await rowAt(0, 'eggs')
 })
+
+test('an object that is added while the next rows are asked for stays in the table', async () => {
+  await using server = await setup([])
+  await server.put(
+    Array.from({ length: 650 }, (_, at) => {
+      return { id: `note${at}`, realmId: 'rlm-public', title: `Title ${at}` }
+    }),
+  )
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes')
+  const grid = page.getByRole('grid')
+  await page.locator('.page-title').getByText('400 of 650').waitFor()
+  const held: { readonly isTop: boolean; readonly go: () => void }[] = []
+  const holding = async (isTop: boolean) => {
+    await until(async () => {
+      await Bun.sleep(20)
+      return held.some((each) => each.isTop === isTop)
+    })
+  }
+  await page.route('**/admin/api/object.list', async (route) => {
+    const { cursor } = route.request().postDataJSON() as { readonly cursor: string | null }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const answer = await route.fetch()
+    held.push({ isTop: cursor === null, go: resolve })
+    await promise
+    await route.fulfill({ response: answer })
+  })
+  await page.getByRole('button', { name: 'New', exact: true }).click()
+  await editorOf(page).fill('{"id":"bread","realmId":"rlm-public","title":"Bread"}')
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await holding(true)
+  await grid.evaluate((element) => (element.scrollTop = 300 * 34))
+  await holding(false)
+  const release = (isTop: boolean) => held.find((each) => each.isTop === isTop)?.go()
+  release(true)
+  await page.locator('.page-title').getByText('401 of 651').waitFor()
+  release(false)
+  await page.locator('.page-title').getByText('601 of 651').waitFor()
+  await grid.evaluate((element) => (element.scrollTop = 0))
+  await page.locator('#row-0').getByText('bread', { exact: true }).waitFor()
+  expect(held.map(({ isTop }) => isTop)).toEqual([true, false])
+})

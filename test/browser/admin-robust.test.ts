@@ -176,6 +176,36 @@ test('a page that asks again and again shows an answer that takes longer than it
   expect(faults).toEqual([])
 })
 
+test('rows that came before a session ended are not there twice after the next login', async () => {
+  await using server = await setupAdmin()
+  const post = await notesOf(server)
+  for (const id of ['milk', 'bread', 'eggs']) await post({ id, title: 'Food' })
+  await post({ id: 'soap' })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands, '#/main/data/notes')
+  await page.locator('.page-title').getByText('4', { exact: true }).waitFor()
+  let ended = 0
+  await page.route('**/admin/api/object.list', async (route) => {
+    if (ended > 0 || !(route.request().postData() ?? '').includes('food')) return route.continue()
+    const answer = await (await route.fetch()).text()
+    const items = answer.split('\n').filter((line) => line.startsWith('{"item":'))
+    const objects = answer.split('\n').flatMap((line) => {
+      const { result } = (line === '' ? {} : JSON.parse(line)) as { result?: { objects: object[] } }
+      return result?.objects ?? []
+    })
+    items.push(...objects.map((item) => JSON.stringify({ item })))
+    ended = items.length
+    const error = { code: 'SESSION_ENDED', status: 401, message: 'The session has ended' }
+    return route.fulfill({ body: [...items, JSON.stringify({ error }), ''].join('\n') })
+  })
+  await page.getByPlaceholder('Search').fill('food')
+  await page.locator('.page-title').getByText('3', { exact: true }).waitFor()
+  expect(ended).toBe(3)
+  expect(await page.getByRole('grid').getByRole('row').count()).toBe(4)
+  expect(faults).toEqual([])
+})
+
 /** A server on a data folder that other servers had before. */
 async function startOn(data: string, port: number) {
   const logs = openLogs({ clock: systemClock, level: 'info', format: 'json', sink: collectLines() })

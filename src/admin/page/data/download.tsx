@@ -5,7 +5,7 @@ import { call } from '../server/call'
 import { isAbort } from '../server/refusal'
 import { tellDone, tellError } from '../shell/toasts'
 import type { Row } from './columns'
-import { PAGE, type Query } from './use-rows'
+import { PAGE, type Query, readPage } from './use-rows'
 
 /** Saves the objects that the table shows, as lines of JSON, also those that are not on the screen. */
 export function Download({ query }: { query: Query }) {
@@ -49,13 +49,9 @@ async function collect(
   }
   let cursor: string | null = null
   do {
-    const found: Row[] = []
-    const page: { objects: readonly Row[]; cursor: string | null } = await call(
-      'object.list',
-      { ...query, limit: PAGE, cursor },
-      { signal, onItem: (item) => found.push(item as Row) },
-    )
-    for (const row of [...found, ...page.objects]) await add(row)
+    const asked: object = { ...query, limit: PAGE, cursor }
+    const page = await readPage<Row>('object.list', 'objects', asked, signal)
+    for (const row of page.items) await add(row)
     tell(lines.length)
     cursor = page.cursor
   } while (cursor !== null)

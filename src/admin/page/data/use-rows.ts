@@ -72,6 +72,27 @@ const NONE: State<never> = {
   askedAt: 0,
 }
 
+interface WholePage<Item> {
+  readonly items: readonly Item[]
+  readonly cursor: string | null
+}
+
+/** A page of an operation that lists its items as `name`, with those that were emitted before. */
+export async function readPage<Item>(
+  operation: string,
+  name: string,
+  input: object,
+  signal: AbortSignal,
+): Promise<WholePage<Item>> {
+  const items: Item[] = []
+  const page = await call<Page<Item>>(operation, input, {
+    signal,
+    onItem: (item) => items.push(item as Item),
+    onRestart: () => (items.length = 0),
+  })
+  return { items: [...items, ...(page[name] as readonly Item[])], cursor: page.cursor }
+}
+
 /** The objects of a table as a user sees them, page by page as they are asked for; null: none. */
 export function useRows(query: Query | null) {
   return usePages<Row>('object.listAs', 'objects', query && { ...query, limit: PAGE })
@@ -114,12 +135,15 @@ export function useLongList<Item>(
       isBusy.current = true
       isFresh.current = isFirst
       const { signal } = abort.current
-      let base = isFirst ? [] : withoutArriving(pages.current)
+      /** True until the first item of the page is shown, in the place of those of an attempt before. */
+      let isNew = true
+      const complete = () => (isFirst ? [] : withoutArriving(pages.current))
       const add = (items: readonly Item[], end?: string | null, more?: Partial<State<Item>>) => {
         if (signal.aborted) return
+        const base = isNew ? complete() : pages.current
+        isNew = false
         isFresh.current = false
-        base = extend(base, items, end)
-        show(base, more)
+        show(extend(base, items, end), more)
       }
       setState((before) => ({
         ...before,
@@ -131,10 +155,11 @@ export function useLongList<Item>(
       try {
         const page = await call<Page<Item>>(
           operation,
-          { ...query, cursor: base.at(-1)?.end ?? null },
+          { ...query, cursor: complete().at(-1)?.end ?? null },
           {
             signal,
             onItem: (item) => add([item as Item]),
+            onRestart: () => (isNew = true),
             onProgress: ({ done }) => setState((before) => ({ ...before, seen: done })),
           },
         )
@@ -153,21 +178,21 @@ export function useLongList<Item>(
   const fill = async (index: number, by = 0) => {
     const page = pages.current[index]
     if (page === undefined) return
+    filling.current?.abort.abort()
     const ended = new AbortController()
     filling.current = { index, abort: ended }
     const signal = AbortSignal.any([ended.signal, abort.current.signal])
-    const items: Item[] = []
+    const limit = Math.min(PAGE, Math.max(1, page.count + by))
     try {
-      const found = await call<Page<Item>>(
-        operation,
-        { ...query, cursor: page.start, limit: Math.min(PAGE, Math.max(1, page.count + by)) },
-        { signal, onItem: (item) => items.push(item as Item) },
-      )
+      const asked = { ...query, cursor: page.start, limit }
+      const { items, cursor } = await readPage<Item>(operation, name, asked, signal)
       if (signal.aborted) return
       filling.current = null
-      items.push(...(found[name] as readonly Item[]))
+      const isLast = index === withoutArriving(pages.current).length - 1
+      // The page that arrives was asked for where this one does not end any more.
+      if (isBusy.current && isLast && cursor !== page.end) return reload()
       const isEnd = isStopped.current && index === pages.current.length - 1
-      show(refill(pages.current, index, items, isEnd ? null : found.cursor))
+      show(refill(pages.current, index, items, isEnd ? null : cursor))
       see(view.current.first, view.current.end)
     } catch (error) {
       if (signal.aborted || isAbort(error)) return
@@ -178,15 +203,10 @@ export function useLongList<Item>(
 
   const renewTop = async (keyOf: (item: Item) => string) => {
     const { signal } = abort.current
-    const items: Item[] = []
     try {
-      const found = await call<Page<Item>>(
-        operation,
-        { ...query, cursor: null },
-        { signal, onItem: (item) => items.push(item as Item) },
-      )
+      const asked = { ...query, cursor: null }
+      const { items } = await readPage<Item>(operation, name, asked, signal)
       if (signal.aborted) return
-      items.push(...(found[name] as readonly Item[]))
       const [known] = pages.current[0]?.items ?? []
       const added = items.findIndex((item) => known !== undefined && keyOf(item) === keyOf(known))
       if (added === -1) reload()
@@ -208,9 +228,9 @@ export function useLongList<Item>(
     const wanted = findDropped(kept, first, end) ?? findDropped(kept, from, to)
     const current = filling.current && kept[filling.current.index]
     const isNear = current ? current.first < to && current.first + current.count > from : false
-    if (wanted === undefined || isNear) return
-    filling.current?.abort.abort()
-    void fill(wanted)
+    // A page that was not dropped is read again for a change, which would be lost.
+    const isNeeded = isNear || current?.items !== undefined
+    if (wanted !== undefined && !isNeeded) void fill(wanted)
   }
 
   const loadMore = () => {
@@ -228,14 +248,21 @@ export function useLongList<Item>(
   }, [load, turn])
 
   const reload = () => setTurn((count) => count + 1)
+  const renew = (at: number, by: number) => {
+    const index = pageAt(pages.current, at)
+    const other = filling.current?.index === index ? undefined : filling.current?.index
+    const isRenewing = other !== undefined && pages.current[other]?.items !== undefined
+    // A page that arrives may have been read before the change.
+    if (isBusy.current || isRenewing) reload()
+    else void fill(index, by)
+  }
   return {
     ...state,
     isComplete: state.pages.at(-1)?.end === null,
     see,
     loadMore,
     reload,
-    // A page that arrives may have been read before the change.
-    renew: (at, by) => (isBusy.current ? reload() : void fill(pageAt(pages.current, at), by)),
+    renew,
     renewTop: (keyOf) => (isBusy.current ? reload() : void renewTop(keyOf)),
     retry: () => (isFresh.current ? reload() : setState({ ...state, error: undefined })),
     cancel: () => {

@@ -25,6 +25,8 @@ export interface CallOptions {
   readonly onProgress?: (progress: Progress) => void
   /** A row of a long operation, or of one that follows something. */
   readonly onItem?: (item: unknown) => void
+  /** All items come again, from the first one: those before do not count. */
+  readonly onRestart?: () => void
   /** The bytes that the operation takes. */
   readonly upload?: Blob
   /** A field of the input that is there as JSON: to read and write megabytes would hold the page. */
@@ -39,8 +41,8 @@ type Event =
 
 /**
  * Runs an operation of the table, and resolves to its output. One that needs a fresh login runs again after it, and one
- * that only reads waits for the next session when this one has ended. Throws a `Refusal`, and an `AbortError` when
- * `signal` ended it.
+ * that only reads waits for the next session when this one has ended: not after items, unless `onRestart` is given. Throws a
+ * `Refusal`, and an `AbortError` when `signal` ended it.
  */
 export async function call<Output>(
   operation: string,
@@ -49,11 +51,19 @@ export async function call<Output>(
 ): Promise<Output> {
   const isRead = operations.peek().get(operation)?.effect === 'read'
   if (isRead && session.peek() === null) await untilLoggedIn(options.signal)
+  let hasItems = false
+  const onItem = (item: unknown) => {
+    hasItems = true
+    options.onItem?.(item)
+  }
   try {
-    return await attempt<Output>(operation, input, options)
+    return await attempt<Output>(operation, input, { ...options, onItem })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    if (isRead && error.code === SESSION_ENDED) return await call<Output>(operation, input, options)
+    if (isRead && error.code === SESSION_ENDED && (!hasItems || options.onRestart !== undefined)) {
+      if (hasItems) options.onRestart?.()
+      return await call<Output>(operation, input, options)
+    }
     if (error.code !== CONFIRMATION_NEEDED) throw error
     if (!(await confirm())) throw error
     return await attempt<Output>(operation, input, options)
