@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { setupAdmin } from '../http/admin/setup'
-import { openAdmin } from './admin-page'
+import { go, openAdmin } from './admin-page'
 import { useChromium } from './chromium'
 
 /** Realms, members and roles in the page for administrators, changed as a person does. */
@@ -85,6 +85,51 @@ test('a user is made a member of a realm from their own page', async () => {
   await dialog.getByRole('combobox').selectOption('rlmA')
   await dialog.getByRole('button', { name: 'Add', exact: true }).click()
   await dialog.getByRole('alert').waitFor()
+  expect(faults).toEqual([])
+})
+
+test('a realm that is not on the first page of them is found by its name, and all roles can be chosen', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  const bob = JSON.stringify({ userId: 'bob@example.com', type: 'prod' })
+  await commands.run('user.write', { ...MAIN, user: bob, isNew: true })
+  await commands.run('realm.add', { ...MAIN, realm: 'rlmA', name: 'Shopping' })
+  const headers = {
+    authorization: `Bearer ${await server.token()}`,
+    'content-type': 'application/json',
+  }
+  const put = async (table: string, objectOf: (at: number) => object) => {
+    const body = JSON.stringify(Array.from({ length: 201 }, (_, at) => objectOf(at)))
+    const answer = await fetch(`${server.main}/all/${table}`, { method: 'POST', headers, body })
+    if (!answer.ok) throw new Error(await answer.text())
+  }
+  await put('realms', (at) => ({ realmId: `rlm${at}`, name: `Realm ${at}` }))
+  await put('roles', (at) => ({ realmId: 'rlmA', name: `role${at}`, permissions: {} }))
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/people/bob@example.com')
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Add to a realm' }).click()
+  const find = dialog.getByLabel('Find a realm')
+  await find.fill('shop')
+  await dialog.locator('option', { hasText: 'Shopping' }).waitFor({ state: 'attached' })
+  await dialog.getByRole('combobox').selectOption('rlmA')
+  await find.fill('nothing of this name')
+  await dialog.getByText('No realm matches').waitFor()
+  await dialog.getByRole('button', { name: 'More roles' }).click()
+  await dialog.getByRole('button', { name: 'More roles' }).waitFor({ state: 'detached' })
+  await dialog.getByLabel('role0', { exact: true }).check()
+  await dialog.getByLabel('role200', { exact: true }).check()
+  await dialog.getByLabel('role99', { exact: true }).check()
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.locator('.panel').getByRole('link', { name: 'Shopping' }).waitFor()
+  const { members } = await commands.run('member.list', { ...MAIN, user: 'bob@example.com' })
+  expect(members).toMatchObject([{ realmId: 'rlmA', roles: ['role0', 'role200', 'role99'] }])
+  await go(page, '#/main/sharing/rlmA')
+  const panel = page.getByRole('complementary').last()
+  await panel.getByRole('button', { name: 'More', exact: true }).click()
+  await panel.getByText('role99', { exact: true }).waitFor()
+  await panel.getByText('role200', { exact: true }).waitFor()
   expect(faults).toEqual([])
 })
 

@@ -9,11 +9,13 @@ import { rightsInput, RightsField, type Rights } from './rights-field'
 export function NewMember({
   realmId,
   roles,
+  onMoreRoles,
   onClose,
   onAdded,
 }: {
   realmId: string
   roles: readonly string[]
+  onMoreRoles: (() => void) | undefined
   onClose: () => void
   onAdded: () => void
 }) {
@@ -60,7 +62,7 @@ export function NewMember({
         <span>Name</span>
         <input value={name} onInput={({ currentTarget }) => setName(currentTarget.value)} />
       </label>
-      <RightsField roles={roles} rights={rights} onChange={setRights} />
+      <RightsField roles={roles} rights={rights} onChange={setRights} onMore={onMoreRoles} />
     </FormDialog>
   )
 }

@@ -50,6 +50,7 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
   const { value: realm, error, reload } = useOperation<Realm>('realm.show', input)
   const members = usePages<Member>('member.list', 'members', input)
   const roles = usePages<Role>('role.list', 'roles', input)
+  const moreRoles = roles.isComplete || roles.isLoading ? undefined : roles.loadMore
   const isWriting = !isReadOnly.value
   const changed = () => {
     reload()
@@ -140,11 +141,17 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
           onChoose={setOpen}
           onChange={roles.reload}
         />
+        {moreRoles !== undefined && (
+          <button class="more" onClick={moreRoles}>
+            More
+          </button>
+        )}
       </section>
       {open === 'member' && (
         <NewMember
           realmId={realmId}
           roles={roles.rows.map(({ name }) => name)}
+          onMoreRoles={moreRoles}
           onClose={() => setOpen(null)}
           onAdded={() => {
             setOpen(null)

@@ -18,11 +18,14 @@ export function RightsField({
   roles,
   rights,
   onChange,
+  onMore,
 }: {
   /** The names of the roles of the realm. */
   roles: readonly string[]
   rights: Rights
   onChange: (rights: Rights) => void
+  /** Asks for more roles; undefined: these are all. */
+  onMore?: (() => void) | undefined
 }) {
   const { roles: chosen, mayManage } = rights
   const toggle = (role: string) => {
@@ -40,6 +43,11 @@ export function RightsField({
           </span>
         </label>
       ))}
+      {onMore !== undefined && (
+        <button type="button" class="more" onClick={onMore}>
+          More roles
+        </button>
+      )}
       <label class="check">
         <input
           type="checkbox"

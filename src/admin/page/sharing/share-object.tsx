@@ -1,13 +1,12 @@
 import { useRef, useState } from 'preact/hooks'
-import { usePages } from '../data/use-rows'
 import type { StoredObject } from '../object/stored'
 import { FormDialog } from '../parts/form-dialog'
-import { visible } from '../parts/visible'
 import { call } from '../server/call'
 import { Refusal } from '../server/refusal'
 import { isReadOnly, may } from '../server/session'
 import { database } from '../shell/route'
 import { tellDone } from '../shell/toasts'
+import { RealmField } from './realm-field'
 import type { Realm } from './rows'
 
 /** True when the session may do all that sharing takes. */
@@ -27,7 +26,6 @@ interface ShareObjectProps {
 
 /** Moves an object to a realm, which may be a new one, and makes a user a member of it. */
 export function ShareObject({ table, object, user, onClose, onShared }: ShareObjectProps) {
-  const realms = usePages<Realm>('realm.list', 'realms', { database: database.value })
   const [chosen, setChosen] = useState('')
   const [name, setName] = useState('')
   const [member, setMember] = useState(user)
@@ -63,17 +61,7 @@ export function ShareObject({ table, object, user, onClose, onShared }: ShareObj
         The object moves to a realm, and the members of the realm see it. Objects that belong to it,
         such as the items of a list, stay where they are.
       </p>
-      <label>
-        <span>Realm</span>
-        <select value={chosen} onChange={({ currentTarget }) => setChosen(currentTarget.value)}>
-          <option value="">A new realm</option>
-          {realms.rows.map(({ realm, name }) => (
-            <option key={realm} value={realm}>
-              {visible(name || realm)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <RealmField realm={chosen} none="A new realm" onChoose={setChosen} />
       {chosen === '' && (
         <label>
           <span>Its name</span>
