@@ -182,6 +182,66 @@ test('an object that a user does not see is shared with them from the answer why
   expect(faults).toEqual([])
 })
 
+test('an object is shared with a member, who may get all rights, and not after a conflict with anything else', async () => {
+  await using server = await setupMilk()
+  const { commands } = server
+  await commands.run('realm.add', { ...MAIN, realm: 'rlmA', name: 'Shopping' })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/data/notes/milk')
+  const dialog = page.getByRole('dialog')
+  const panel = page.locator('.panel').first()
+  const share = () => dialog.getByRole('button', { name: 'Share', exact: true }).click()
+  const realmOf = async () =>
+    (await commands.run('object.show', { ...MAIN, table: 'notes', key: 'milk' })).realmId
+
+  await panel.getByRole('button', { name: /sees it$/ }).click()
+  await panel.getByRole('button', { name: 'Share it' }).click()
+  await dialog.getByRole('combobox').selectOption('rlmA')
+  await dialog.getByLabel('User who becomes a member').fill('bob@example.com')
+  const conflict = { code: 'CONFLICT', message: 'That person is invited already' }
+  const refuse = { status: 409, json: conflict }
+  await page.route('**/admin/api/member.add', (route) => route.fulfill(refuse), { times: 1 })
+  await share()
+  await dialog.getByRole('alert').getByText('is invited already').waitFor()
+  expect(await realmOf()).toBe('alice@example.com')
+
+  const member = { ...MAIN, realm: 'rlmA', user: 'bob@example.com' }
+  await commands.run('member.add', { ...member, permissions: { add: ['notes'] } })
+  await dialog.getByLabel('They may change everything').check()
+  await share()
+  await panel.getByText('member', { exact: true }).waitFor()
+  expect(await realmOf()).toBe('rlmA')
+  const { members } = await commands.run('member.list', { ...MAIN, user: 'bob@example.com' })
+  expect(members).toMatchObject([{ permissions: { add: ['notes'], manage: '*' } }])
+  expect(faults).toEqual([])
+})
+
+test('the name of a new realm counts that is there when an object is shared after all', async () => {
+  await using server = await setupMilk()
+  const { commands } = server
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/data/notes/milk')
+  const dialog = page.getByRole('dialog')
+  const panel = page.locator('.panel').first()
+  const share = () => dialog.getByRole('button', { name: 'Share', exact: true }).click()
+  await panel.getByRole('button', { name: /sees it$/ }).click()
+  await panel.getByRole('button', { name: 'Share it' }).click()
+  await page.route('**/admin/api/object.put', (route) => route.abort(), { times: 1 })
+  await dialog.getByLabel('Its name').fill('Errands')
+  await share()
+  await dialog.getByRole('alert').getByText('does not answer').waitFor()
+  await dialog.getByLabel('Its name').fill('Food')
+  await share()
+  await page.getByText('The object is in the realm').waitFor()
+  const { realms } = await commands.run('realm.list', MAIN)
+  expect(realms.map(({ name }) => name)).toEqual(['Food'])
+  const shown = await commands.run('object.show', { ...MAIN, table: 'notes', key: 'milk' })
+  expect(shown.realmId).toBe(realms[0]?.realm ?? '')
+  expect(faults).toEqual([])
+})
+
 test('a question about an object stays while others change the object, and is answered again', async () => {
   await using server = await setupMilk()
   const { commands } = server

@@ -7,12 +7,14 @@ import { isReadOnly, may } from '../server/session'
 import { database } from '../shell/route'
 import { tellDone } from '../shell/toasts'
 import { RealmField } from './realm-field'
-import type { Realm } from './rows'
+import { rightsInput } from './rights-field'
+import type { Member, Realm } from './rows'
 
 /** True when the session may do all that sharing takes. */
 export function mayShare(): boolean {
-  const needed = ['user.show', 'realm.list', 'realm.add', 'member.add', 'object.put']
-  return !isReadOnly.value && needed.every(may)
+  const needed = ['user.show', 'object.put', 'realm.list', 'realm.add', 'realm.update']
+  const ofMembers = ['member.list', 'member.add', 'member.update']
+  return !isReadOnly.value && [...needed, ...ofMembers].every(may)
 }
 
 interface ShareObjectProps {
@@ -31,13 +33,17 @@ export function ShareObject({ table, object, user, onClose, onShared }: ShareObj
   const [member, setMember] = useState(user)
   const [mayManage, setMayManage] = useState(false)
   /** The realm that an attempt before has added. */
-  const added = useRef<string | null>(null)
+  const added = useRef<Pick<Realm, 'realm' | 'name'> | null>(null)
 
   const findRealm = async () => {
     if (chosen !== '') return chosen
-    const input = { database: database.value, name: name.trim(), owner: object.owner ?? '' }
-    added.current ??= (await call<Realm>('realm.add', input)).realm
-    return added.current
+    const named = { database: database.value, name: name.trim() }
+    if (added.current === null) {
+      added.current = await call<Realm>('realm.add', { ...named, owner: object.owner ?? '' })
+    } else if (added.current.name !== named.name) {
+      added.current = await call<Realm>('realm.update', { ...named, realm: added.current.realm })
+    }
+    return added.current.realm
   }
   const share = async () => {
     const userId = member.trim()
@@ -91,12 +97,24 @@ export function ShareObject({ table, object, user, onClose, onShared }: ShareObj
   )
 }
 
-/** A user who is a member already stays one. */
+/** A user who is a member already stays one, with all rights if `mayManage`. Throws a `Refusal`. */
 async function addMember(realm: string, user: string, mayManage: boolean): Promise<void> {
-  const permissions = mayManage ? { permissions: { manage: '*' } } : {}
+  const main = { database: database.value }
   try {
-    await call('member.add', { database: database.value, realm, user, roles: [], ...permissions })
+    const rights = rightsInput({ roles: [], mayManage })
+    await call('member.add', { ...main, realm, user, ...rights })
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'CONFLICT') throw error
+    const { members } = await call<MemberPage>('member.list', { ...main, user })
+    const member = members.find(({ isOwner, realmId, state }) => {
+      return !isOwner && realmId === realm && state === 'accepted'
+    })
+    if (member === undefined) throw error
+    const permissions = { ...member.permissions, manage: '*' }
+    if (mayManage) await call('member.update', { ...main, member: member.id, permissions })
   }
+}
+
+interface MemberPage {
+  readonly members: readonly Member[]
 }
