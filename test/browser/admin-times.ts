@@ -52,7 +52,7 @@ for (const id of ['one', 'two', 'three']) {
   })
 }
 await go('#/main/mail')
-await page.getByText('No mail was sent yet').waitFor()
+await page.getByText('No mail since the server started').waitFor()
 await print('login to its code in Mail', async () => {
   const body = { grant_type: 'otp', email: 'carol@example.com', scopes: ['ACCESS_DB'] }
   await fetch(`${main}/token`, {
