@@ -12,8 +12,8 @@ import { ARGUMENTS, CHROMIUM } from './chromium'
  * followers and beside none, in turn.
  */
 const [objects = 100_000] = process.argv.slice(2).map(Number)
-const ROUNDS = 5
-const WRITES = 2_000
+const ROUNDS = 7
+const WRITES = 40_000
 const OBJECT = { realmId: 'rlm-public', name: 'a' }
 const MINIMAL = { prefer: 'return=minimal' }
 
