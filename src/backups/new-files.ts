@@ -21,6 +21,9 @@ export interface Makers {
   readonly syncsAtOnce: number
 }
 
+/** Commits on the same disk wait for the bytes that are synced together. */
+const SYNC_BYTES = 4 * 1024 * 1024
+
 export function createNewFiles(root: string, { make, create, syncsAtOnce }: Makers): NewFiles {
   const folders = new Set<string>()
   const open = new Set<number>()
@@ -49,8 +52,15 @@ export function createNewFiles(root: string, { make, create, syncsAtOnce }: Make
       await makeRoom(path)
       const file = await create(path)
       open.add(file)
+      let written = 0
       return {
-        write: (bytes) => appendTo(file, bytes),
+        async write(bytes) {
+          await appendTo(file, bytes)
+          written += bytes.length
+          if (written < SYNC_BYTES) return
+          written = 0
+          await syncDescriptor(file)
+        },
         async end() {
           open.delete(file)
           unsynced.push(file)
