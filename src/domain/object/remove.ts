@@ -35,6 +35,6 @@ export function removeObject(database: Database, removal: Removal): Promise<void
       removal.before?.(tx, previous)
       writeRows(writingInView(tx, removal, table, access), [{ before: previous, after: undefined }])
     },
-    { keys: [{ table: removal.table, keys: [removal.key] }], subject: actor.subject },
+    { subject: actor.subject },
   )
 }

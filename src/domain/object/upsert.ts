@@ -104,10 +104,7 @@ function writeDrafts(
   plan: UpsertPlan,
   drafts: readonly Draft[],
 ): Promise<string[]> {
-  const keys: string[] = []
-  for (const { key } of drafts) if (key !== undefined) keys.push(key)
   const options: WriteOptions = {
-    keys: [{ table: upsert.table, keys }],
     // A single object is checked before it is put.
     rarelyFails:
       drafts.length === 1 &&

@@ -149,11 +149,6 @@ export interface Duty extends AsyncDisposable {
 }
 
 export interface WriteOptions {
-  /**
-   * Object keys that `work` will look up, by table: a hint with which an engine may fetch them in
-   * advance. A wrong hint costs time and changes nothing.
-   */
-  readonly keys?: readonly { readonly table: string; readonly keys: readonly string[] }[]
   /** Names the part of the program that writes to listeners. Opaque to the engine. */
   readonly programPart?: string | null
   /** The user who writes, or the API client for a token of its own: listeners are told. */
