@@ -4,16 +4,10 @@ import { openLogs } from '../../src/log/log'
 import { startServer } from '../../src/server'
 import { createTestClock, DAY } from '../auth/setup'
 import { runSatchel } from '../cli/setup'
+import { freePort } from '../ports'
 import { collectLines, temporaryFolder } from '../setup'
 import { until } from '../timing'
 import { startAuthority } from './authority'
-
-function freePort(): number {
-  const probe = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-  const { port } = probe
-  void probe.stop(true)
-  return port!
-}
 
 test('a server opens https with its first certificate, and is not ready before', async () => {
   using folder = temporaryFolder()

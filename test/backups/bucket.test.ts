@@ -7,7 +7,9 @@ import process from 'node:process'
 import { openBucketTarget, readCredentials } from '../../src/backups/bucket'
 import { openTarget } from '../../src/backups/open'
 import { runJson, runSatchel } from '../cli/setup'
+import { freePort } from '../ports'
 import { setupServer, temporaryFolder } from '../setup'
+import { until } from '../timing'
 
 /** A server of S3: go install github.com/versity/versitygw/cmd/versitygw@latest. */
 const SERVER =
@@ -37,7 +39,7 @@ describe.skipIf(SERVER === undefined)('a bucket (needs versitygw)', () => {
     })
     const endpoint = `http://127.0.0.1:${port}`
     Object.assign(process.env, ACCESS, { AWS_ENDPOINT_URL: endpoint, AWS_REGION: 'us-east-1' })
-    for (let tries = 0; tries < 100 && !(await isUp(endpoint)); tries += 1) await Bun.sleep(100)
+    await until(() => isUp(endpoint))
   })
 
   afterAll(async () => {
@@ -206,13 +208,6 @@ function filesBelow(folder: string): string[] {
     .filter((entry) => !entry.isDirectory())
     .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
     .toSorted()
-}
-
-function freePort(): number {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-  const { port } = server
-  void server.stop(true)
-  return port ?? 0
 }
 
 async function isUp(endpoint: string): Promise<boolean> {

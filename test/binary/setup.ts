@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'bun:test'
+import { freePort } from '../ports'
 
 /** The executable that `bun build.ts` makes. */
 export const EXECUTABLE = join(import.meta.dir, '..', '..', 'dist', 'satchel')
@@ -90,13 +91,14 @@ export interface Served extends AsyncDisposable {
   kill(signal: NodeJS.Signals): void
 }
 
-/** Starts `satchel serve` on a free port and waits for its ready line. */
+/** Starts `satchel serve` on a free port and waits for its ready line. Another server can have the port after it. */
 export async function serve(
   surroundings: Surroundings,
   args: readonly string[] = [],
 ): Promise<Served> {
   const { cwd, environment = {}, wrapper = [] } = surroundings
-  const child = Bun.spawn([...wrapper, EXECUTABLE, 'serve', '--port', '0', '--json', ...args], {
+  const words = ['serve', '--port', String(freePort()), '--json', ...args]
+  const child = Bun.spawn([...wrapper, EXECUTABLE, ...words], {
     cwd,
     env: { ...UNLISTED, ...environment },
     stdin: 'ignore',

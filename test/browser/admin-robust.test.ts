@@ -5,6 +5,7 @@ import { readConfig } from '../../src/config/config'
 import { systemClock } from '../../src/clock'
 import { openLogs } from '../../src/log/log'
 import { startServer } from '../../src/server'
+import { freePort } from '../ports'
 import { collectLines, temporaryFolder } from '../setup'
 import { until } from '../timing'
 import { go, logIn, MOST_TEXT, notesOf, openAdmin, textOf } from './admin-page'
@@ -109,9 +110,9 @@ test('after a cut, and after a restart of the server, Live goes on and says how 
   using folder = temporaryFolder()
   await using device = await browser.openDevice()
   const { page, context } = device
-  let server = await startOn(folder.path, 0)
+  const port = freePort()
+  let server = await startOn(folder.path, port)
   try {
-    const { port } = new URL(server.url)
     const write = async (command: string) => {
       await server.commands.run('origin.add', { database: 'main', origin: command })
     }
@@ -122,7 +123,7 @@ test('after a cut, and after a restart of the server, Live goes on and says how 
 
     await server.stop()
     await page.getByText('Cut, trying again').waitFor()
-    server = await startOn(folder.path, Number(port))
+    server = await startOn(folder.path, port)
     await write('https://two.example')
     await write('https://three.example')
     // Sessions are in the memory of the server.

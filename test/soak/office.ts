@@ -5,6 +5,7 @@ import { startAuthority } from '../acme/authority'
 import { createTestClock } from '../auth/setup'
 import { runJson } from '../cli/setup'
 import { startSmtp } from '../mail/smtp-server'
+import { freePort } from '../ports'
 import { temporaryFolder } from '../setup'
 import { STORES } from '../sync/model/server'
 import { until } from '../timing'
@@ -68,11 +69,4 @@ export async function openOffice(start: number) {
     run,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
-}
-
-function freePort(): number {
-  const probe = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-  const { port } = probe
-  void probe.stop(true)
-  return port!
 }

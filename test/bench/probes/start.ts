@@ -1,3 +1,4 @@
+import { freePort } from '../../ports'
 import type { Bench, Workload } from '../bench'
 import { atMost } from '../result'
 import { residentMegabytes } from '../server-process'
@@ -72,11 +73,4 @@ async function firstOk(address: string, deadline: number): Promise<void> {
     }
     await Bun.sleep(0.5)
   }
-}
-
-function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } })
-  const { port } = listener
-  listener.stop(true)
-  return port
 }

@@ -1,4 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises'
+import { freePort } from '../../ports'
 import type { Bench } from '../bench'
 import { download } from '../download'
 import { batchTexts, writerRealms } from '../rows'
@@ -105,9 +106,4 @@ async function untilReady(url: string): Promise<void> {
       await Bun.sleep(100)
     }
   }
-}
-
-function freePort(): number {
-  using server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
-  return server.port
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EXECUTABLE } from '../../binary/setup'
+import { freePort } from '../../ports'
 import { temporaryFolder } from '../../setup'
 import { until } from '../../timing'
 import { missing, output } from './tools'
@@ -32,7 +33,13 @@ test.skipIf(lacking !== undefined)(
       })
       return child
     }
-    const { directory, management, dns, dnsManagement, http, https } = freePorts()
+    const [directory, management, dns, dnsManagement] = [
+      freePort(),
+      freePort(),
+      freePort(),
+      freePort(),
+    ]
+    const [http, https] = [freePort(), freePort()]
     const certificate =
       'req -x509 -nodes -newkey ec -pkeyopt ec_paramgen_curve:P-256 -keyout pebble.key -out pebble.pem -subj /CN=localhost -addext subjectAltName=DNS:localhost'
     await output(['openssl', ...certificate.split(' ')], folder.path)
@@ -88,24 +95,6 @@ function dnsListener(address: string): string[] {
   const { stderr } = Bun.spawnSync(['pebble-challtestsrv', '-help'])
   const isLater = stderr.toString().includes('-dnsserver')
   return isLater ? ['-dnsserver', address, '-doh', ''] : ['-dns01', address]
-}
-
-/** Ports that were free a moment ago. */
-function freePorts() {
-  using servers = new DisposableStack()
-  const port = () => {
-    const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-    servers.defer(() => void server.stop(true))
-    return server.port ?? 0
-  }
-  return {
-    directory: port(),
-    management: port(),
-    dns: port(),
-    dnsManagement: port(),
-    http: port(),
-    https: port(),
-  }
 }
 
 async function isListening(port: number): Promise<boolean> {
