@@ -42,17 +42,6 @@ export interface AccountRules<R extends Reservation> {
   readonly refuse: () => SatchelError
 }
 
-/** A budget of bytes that reservations share. */
-export interface Account<R extends Reservation = Reservation> {
-  /** The bytes of all reservations. */
-  readonly reserved: number
-  /** Gives a reservation so many bytes in all. Cuts others when the account is full; throws when that does not suffice. */
-  reserve(reservation: R, bytes: number): void
-  /** `reserve` that waits until the account has room. */
-  reserveInTurn(reservation: R, bytes: number): Promise<void>
-  release(reservation: R): void
-}
-
 /** The state of an account, for metrics. The last two are counted since the start. */
 export interface AccountFigures {
   readonly name: string
@@ -62,28 +51,27 @@ export interface AccountFigures {
   readonly cut: number
 }
 
-/** The memory budgets of a process (design.md §6 bodies and memory). */
-export interface Ledger {
-  open<R extends Reservation>(name: string, rules: AccountRules<R>): Account<R>
-  figures(): readonly AccountFigures[]
-}
+export type Ledger = ReturnType<typeof createLedger>
 
-export function createLedger(): Ledger {
+/** The memory budgets of a process (design.md §6 bodies and memory). */
+export function createLedger() {
   const accounts: AccountFigures[] = []
   return {
-    open(name, rules) {
-      const account = new LedgerAccount(name, rules)
+    open<R extends Reservation>(name: string, rules: AccountRules<R>): Account<R> {
+      const account = new Account(name, rules)
       accounts.push(account)
       return account
     },
-    figures: () =>
+    figures: (): readonly AccountFigures[] =>
       accounts.map(({ name, reserved, most, refused, cut }) => {
         return { name, reserved, most, refused, cut }
       }),
   }
 }
 
-class LedgerAccount<R extends Reservation> implements Account<R>, AccountFigures {
+/** A budget of bytes that reservations share. */
+export class Account<R extends Reservation = Reservation> implements AccountFigures {
+  /** The bytes of all reservations. */
   reserved = 0
   refused = 0
   cut = 0
@@ -98,6 +86,7 @@ class LedgerAccount<R extends Reservation> implements Account<R>, AccountFigures
     this.most = rules.most
   }
 
+  /** Gives a reservation so many bytes in all. Cuts others when the account is full; throws when that does not suffice. */
   reserve(reservation: R, bytes: number): void {
     if (bytes > reservation.bytes && this.#isFull(reservation, bytes)) {
       this.#makeRoom(reservation, bytes)
@@ -105,6 +94,7 @@ class LedgerAccount<R extends Reservation> implements Account<R>, AccountFigures
     this.#set(reservation, bytes)
   }
 
+  /** `reserve` that waits until the account has room. */
   async reserveInTurn(reservation: R, bytes: number): Promise<void> {
     while (this.#isFull(reservation, bytes)) {
       this.#freed ??= Promise.withResolvers()

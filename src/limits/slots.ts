@@ -1,14 +1,7 @@
-/** Lets so many callers in at a time, the others in their order. */
-export interface Slots {
-  /** Several callers are inside. */
-  readonly isShared: boolean
-  /** No caller is inside. */
-  readonly isFree: boolean
-  /** Gives the way to leave, to be called once: at once, or when it is the turn of the caller. */
-  take(): Promise<() => void>
-}
+export type Slots = ReturnType<typeof createSlots>
 
-export function createSlots(most: number): Slots {
+/** Lets so many callers in at a time, the others in their order. */
+export function createSlots(most: number) {
   const waiting: (() => void)[] = []
   let inside = 0
   const leave = () => {
@@ -17,13 +10,16 @@ export function createSlots(most: number): Slots {
     else next()
   }
   return {
-    get isShared() {
+    /** Several callers are inside. */
+    get isShared(): boolean {
       return inside > 1
     },
-    get isFree() {
+    /** No caller is inside. */
+    get isFree(): boolean {
       return inside === 0
     },
-    async take() {
+    /** Gives the way to leave, to be called once: at once, or when it is the turn of the caller. */
+    async take(): Promise<() => void> {
       if (inside < most) inside += 1
       else await new Promise<void>((resolve) => waiting.push(resolve))
       return leave

@@ -24,20 +24,7 @@ const WIPE_IN_LINE = 256 * 1024
 
 const EMPTY = { log: 0, unsaved: 0 }
 
-export interface Checkpoints {
-  /**
-   * Called between transactions: starts a checkpoint if the log is large enough. A promise is for the
-   * next transaction to wait for. Does not throw: pages that were not copied stay in the log.
-   */
-  consider(): Promise<void> | undefined
-  /** Bytes in the log, and of these the ones that are not in the database file. */
-  measure(): { readonly log: number; readonly unsaved: number }
-  /** Empties the log, between transactions, as soon as no reader holds it: rows in it were erased. */
-  wipe(): void
-  /** Called when a reader is gone that may have stopped checkpoints: they catch up at once. */
-  catchUp(): void
-  close(): Promise<void>
-}
+export type Checkpoints = ReturnType<typeof createCheckpoints>
 
 /** One checkpoint of the worker. */
 interface Pass {
@@ -62,7 +49,7 @@ export function createCheckpoints(
   connection: Connection,
   report: (error: unknown) => void,
   meter?: Meter,
-): Checkpoints {
+) {
   const pageSize =
     connection.prepare<{ page_size: number }>('PRAGMA page_size').get()?.page_size ?? 4096
   let worker: SharedWorker | undefined
@@ -77,6 +64,10 @@ export function createCheckpoints(
   /** The log holds erased rows, and is emptied now, or when a timer or a reader that is gone asks for it. */
   let wiping: 'no' | 'now' | 'later' = 'no'
 
+  /**
+   * Called between transactions: starts a checkpoint if the log is large enough. A promise is for the
+   * next transaction to wait for. Does not throw: pages that were not copied stay in the log.
+   */
   function consider(): Promise<void> | undefined {
     const { log, unsaved } = measure()
     // The worker and a restart exclude each other.
@@ -89,6 +80,7 @@ export function createCheckpoints(
     return log > WAL_HOLD && pass?.mayHoldUp === true ? pass.ended.promise : undefined
   }
 
+  /** Bytes in the log, and of these the ones that are not in the database file. */
   function measure(): { log: number; unsaved: number } {
     try {
       // Changes nothing, and is cheaper than reading the size of the file.
@@ -168,6 +160,7 @@ export function createCheckpoints(
     else if (unsaved > WAL_HOLD || wiping !== 'no') catchUp()
   }
 
+  /** Called when a reader is gone that may have stopped checkpoints: they catch up at once. */
   function catchUp(): void {
     passAt = 0
     restartAt = RESTART_LOG_BYTES
@@ -179,6 +172,7 @@ export function createCheckpoints(
   return {
     consider,
     measure,
+    /** Empties the log, between transactions, as soon as no reader holds it: rows in it were erased. */
     wipe() {
       if (wiping !== 'no') return
       wiping = 'later'

@@ -4,22 +4,12 @@ import type { Group, UnitChanges } from './group'
 /** How many units, realms, tables, subjects and records are kept for `after`. */
 const KEPT_RECORDS = 2_000
 
-/** The announcements of one database. */
-export interface Commits {
-  /** Tells the listeners of a commit, if there is anything to tell. */
-  announce(group: Group): void
-  /** Calls `listener` for each commit from now on. Returns the way to stop. */
-  listen(listener: (commit: Commit) => void): () => void
-  /** The commits after a revision, or undefined when they are no longer kept. */
-  after(revision: number): readonly Commit[] | undefined
-}
-
-/** `revision`: the newest one so far. `report` is told what a listener throws. */
+/** The announcements of one database. `revision`: the newest one so far. `report` is told what a listener throws. */
 export function createCommits(
   database: string,
   revision: number,
   report: (error: unknown) => void,
-): Commits {
+) {
   const listeners = new Set<(commit: Commit) => void>()
   let kept: Commit[] = []
   let weight = 0
@@ -42,7 +32,8 @@ export function createCommits(
   }
 
   return {
-    announce({ counters, units: changed, leftFiles, flags: { jobs, mails } }) {
+    /** Tells the listeners of a commit, if there is anything to tell. */
+    announce({ counters, units: changed, leftFiles, flags: { jobs, mails } }: Group): void {
       if (changed.length === 0 && !jobs && !mails && leftFiles.length === 0) return
       const units = changed.map(unitOf)
       const commit = { database, revision: counters.revision, units, jobs, mails, leftFiles }
@@ -55,11 +46,13 @@ export function createCommits(
         }
       }
     },
-    listen(listener) {
+    /** Calls `listener` for each commit from now on. Returns the way to stop. */
+    listen(listener: (commit: Commit) => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    after(revision) {
+    /** The commits after a revision, or undefined when they are no longer kept. */
+    after(revision: number): readonly Commit[] | undefined {
       if (revision < dropped) return undefined
       return kept
         .filter((commit) => commit.revision > revision)

@@ -275,22 +275,16 @@ function isClosing(name: string): SatchelError {
   })
 }
 
-/** The reading connection's view of the database: of the last commit, for one turn of the event loop. */
-export interface Snapshot {
-  /** Called before a read; cheap when the turn has a snapshot already. */
-  take(): void
-  /** Called right after a commit and before a checkpoint that must not find a reader. Cannot throw. */
-  drop(): void
-}
-
 /**
- * Reads of one turn share a read transaction: taking the locks of the write-ahead log costs more
- * system calls than a point read does. It ends with the turn, so a slow client pins nothing.
+ * The reading connection's view of the last commit. Reads of one turn share a read transaction: taking the locks
+ * of the write-ahead log costs more system calls than a point read does. It ends with the turn, so a slow client
+ * pins nothing.
  */
-export function createSnapshot({ db, prepare }: Connection): Snapshot {
+export function createSnapshot({ db, prepare }: Connection) {
   let isTaken = false
   let isEnding = false
 
+  /** Called right after a commit and before a checkpoint that must not find a reader. Cannot throw. */
   function drop(): void {
     if (!isTaken) return
     isTaken = false
@@ -302,7 +296,8 @@ export function createSnapshot({ db, prepare }: Connection): Snapshot {
   }
 
   return {
-    take() {
+    /** Called before a read; cheap when the turn has a snapshot already. */
+    take(): void {
       if (isTaken) return
       prepare('BEGIN').run()
       isTaken = true

@@ -1,12 +1,5 @@
 /** The pace of a copy of a database beside its commits. */
-export interface Pace {
-  /** Called with the time that each commit took, ms. */
-  committed(ms: number): void
-  /** From now until it is disposed a copy is under way, whose commits do not count as usual. */
-  begin(): Disposable
-  /** The time to pause before the next piece of a copy, ms. */
-  pause(): number
-}
+export type Pace = ReturnType<typeof createPace>
 
 /** A copy slows down while commits take this many times their usual time. */
 const SLOW_COMMIT_FACTOR = 2
@@ -19,24 +12,27 @@ const WEIGHT = 1 / 32
  * Doubles the pauses of a copy while commits are slow, and halves them when they are not: the disk tells how
  * much it can do besides.
  */
-export function createPace(): Pace {
+export function createPace() {
   let usual: number | undefined
   let copies = 0
   let recent = { total: 0, commits: 0 }
   let pause = 0
 
   return {
-    committed(ms) {
+    /** Called with the time that each commit took, ms. */
+    committed(ms: number): void {
       recent.total += ms
       recent.commits += 1
       if (copies === 0 || usual === undefined) usual = (usual ?? ms) * (1 - WEIGHT) + ms * WEIGHT
     },
-    begin() {
+    /** From now until it is disposed a copy is under way, whose commits do not count as usual. */
+    begin(): Disposable {
       copies += 1
       recent = { total: 0, commits: 0 }
       return { [Symbol.dispose]: () => void (copies -= 1) }
     },
-    pause() {
+    /** The time to pause before the next piece of a copy, ms. */
+    pause(): number {
       const { total, commits } = recent
       const isSlow =
         commits > 0 && usual !== undefined && total / commits > SLOW_COMMIT_FACTOR * usual

@@ -9,16 +9,7 @@ const MIN_BYTES = MIB / 2
 const LOOK_EVERY_MS = 20_000
 
 /** The page caches of the databases of a store, which share one budget of memory. */
-export interface PageCaches extends Disposable {
-  /** Adds the caches of a database that was opened. */
-  add(writing: Connection, reading: Connection): PageCache
-}
-
-/** The page caches of one database. Disposing returns their memory to the others. */
-export interface PageCache extends Disposable {
-  /** Called at each use of the database. Does almost nothing unless it was idle. */
-  use(): void
-}
+export type PageCaches = ReturnType<typeof createPageCaches>
 
 interface Member {
   readonly writing: Connection
@@ -32,7 +23,7 @@ interface Member {
  * Divides the budget among the databases in use; one that was not used between two looks keeps no page.
  * A single database has as much as it would have alone (design.md §2).
  */
-export function createPageCaches({ lookEvery = LOOK_EVERY_MS } = {}): PageCaches {
+export function createPageCaches({ lookEvery = LOOK_EVERY_MS } = {}) {
   const members = new Set<Member>()
   let active = 0
   let size = sizeFor(0)
@@ -68,12 +59,14 @@ export function createPageCaches({ lookEvery = LOOK_EVERY_MS } = {}): PageCaches
   }
 
   return {
-    add(writing, reading) {
+    /** Adds the caches of a database that was opened. Disposing returns their memory to the others. */
+    add(writing: Connection, reading: Connection) {
       const member: Member = { writing, reading, isUsed: true, isIdle: true }
       members.add(member)
       activate(member)
       return {
-        use() {
+        /** Called at each use of the database. Does almost nothing unless it was idle. */
+        use(): void {
           member.isUsed = true
           if (member.isIdle) activate(member)
         },

@@ -9,41 +9,28 @@ import { type Durability, setDurability } from './durability'
 import { openFailure } from './failure'
 import { keepPrivate, openDatabaseFile } from './private-file'
 
-/** The folder of each database by its id, so that two folders never serve one database. */
-export interface Registry extends Disposable {
-  /** The id of the database that was last served from this folder. */
-  idIn(name: string): string | undefined
-  /**
-   * Records that the database `id` is in the folder `name`: a new one, the same as before, or one
-   * whose folder was renamed. Throws `COPIED_DATABASE` while its recorded folder still has it.
-   */
-  claim(id: string, name: string): void
-  /** Called when the folder `name` was removed. */
-  forget(name: string): void
-  /** The lines about operations of the server. */
-  readonly audit: ServerAudit
-  /** The bytes of the file, which is small. */
-  image(): Uint8Array
-  /** Writes the file anew, without what was removed from it. Throws like `openDatabase`. */
-  compact(): void
-}
-
 /**
- * Opens the table of folders in `<folder>/server.sqlite` (design.md §2); `fileOf` is the database file
- * in a folder. The caller holds the lock of the data folder. Throws like `openDatabase`.
+ * Opens `<folder>/server.sqlite` (design.md §2) with the folder of each database by its id, so that two folders
+ * never serve one database; `fileOf` is the database file in a folder. The caller holds the lock of the data folder.
+ * Throws like `openDatabase`.
  */
 export function openRegistry(
   folder: string,
   durability: Durability,
   fileOf: (name: string) => string,
-): Registry {
+) {
   const file = join(folder, 'server.sqlite')
   const db = openFile(file, durability)
   const namesById = new Map(listFolders(db))
 
   return {
-    idIn: (name) => namesById.entries().find(([, known]) => known === name)?.[0],
-    claim(id, name) {
+    /** The id of the database that was last served from this folder. */
+    idIn: (name: string) => namesById.entries().find(([, known]) => known === name)?.[0],
+    /**
+     * Records that the database `id` is in the folder `name`: a new one, the same as before, or one
+     * whose folder was renamed. Throws `COPIED_DATABASE` while its recorded folder still has it.
+     */
+    claim(id: string, name: string): void {
       const known = namesById.get(id)
       if (known === name) return
       if (known !== undefined && mayHold(fileOf(known), id)) throw copied(name, known)
@@ -54,10 +41,12 @@ export function openRegistry(
       drop(name)
       namesById.set(id, name)
     },
-    forget(name) {
+    /** Called when the folder `name` was removed. */
+    forget(name: string): void {
       change(() => db.run('DELETE FROM folders WHERE name = ?', [name]))
       drop(name)
     },
+    /** The lines about operations of the server. */
     audit: {
       list({ at, seq }, limit) {
         using lines = db.prepare<NumberedLine, number[]>(LIST_AUDIT)
@@ -69,9 +58,11 @@ export function openRegistry(
           db.run(PUT_AUDIT, auditValues(line))
         }),
       rename: (user, id) => change(() => db.run(RENAME_AUDIT, [id, user])),
-    },
+    } satisfies ServerAudit,
+    /** The bytes of the file, which is small. */
     image: () => db.serialize(),
-    compact() {
+    /** Writes the file anew, without what was removed from it. Throws like `openDatabase`. */
+    compact(): void {
       try {
         db.run('VACUUM')
       } catch (error) {

@@ -28,14 +28,7 @@ export async function checkStructure(
 }
 
 /** The worker of all databases of this process: one thread copies the logs of hundreds of them. */
-export interface SharedWorker {
-  /** Rejects when the worker has failed. */
-  run(task: Omit<CheckpointTask, 'id'>): Promise<CheckpointAnswer>
-  /** Keeps the process alive until the worker is released. */
-  hold(): void
-  /** Ends the worker with its last user. */
-  release(): void
-}
+export type SharedWorker = ReturnType<typeof shareWorker>
 
 interface Running {
   readonly worker: Worker
@@ -48,16 +41,19 @@ interface Running {
 
 let running: Running | undefined
 
-export function shareWorker(): SharedWorker {
+export function shareWorker() {
   const shared = (running ??= startWorker())
   shared.users += 1
   return {
-    run: (task) => ask(shared, task),
-    hold() {
+    /** Rejects when the worker has failed. */
+    run: (task: Omit<CheckpointTask, 'id'>) => ask(shared, task),
+    /** Keeps the process alive until the worker is released. */
+    hold(): void {
       shared.holders += 1
       shared.worker.ref()
     },
-    release() {
+    /** Ends the worker with its last user. */
+    release(): void {
       shared.users -= 1
       shared.holders -= 1
       if (shared.holders === 0) shared.worker.unref()

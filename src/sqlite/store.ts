@@ -282,21 +282,16 @@ function lost(file: string, fault: string): SatchelError {
 /** Folders of databases that were removed, or not quite made. No database name begins like this. */
 export const REMOVED = '.removed-'
 
-/** Remains of deleted databases. Disposing stops their removal; the next start continues it. */
-export interface Leftovers extends AsyncDisposable {
-  /** From the first step on there is no such database; resolves when nothing of it is left. */
-  discard(folder: string): Promise<void>
-}
-
 /**
  * Removes folders below `root` file by file while others are served, and first of all what earlier
- * removals have left there. `moved` is called when a folder has lost its name.
+ * removals have left there. `moved` is called when a folder has lost its name. Disposing stops that; the next
+ * start continues it.
  */
 export function createLeftovers(
   root: string,
   moved: () => void,
   report: (name: string, error: unknown) => void,
-): Leftovers {
+) {
   let isClosed = false
   const found = existsSync(root)
     ? readdirSync(root)
@@ -313,7 +308,8 @@ export function createLeftovers(
   }
 
   return {
-    async discard(folder) {
+    /** From the first step on there is no such database; resolves when nothing of it is left. */
+    async discard(folder: string): Promise<void> {
       const leftover = join(root, `${REMOVED}${basename(folder)}-${randomToken(6)}`)
       renameSync(folder, leftover)
       moved()

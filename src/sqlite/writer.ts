@@ -30,16 +30,7 @@ const CLOSE_TIMEOUT_MS = 1_000
 /** The pause before the write lock of another process is tried again, ms. */
 const LOCK_RETRY_MS = 20
 
-export interface Writer {
-  /** How many units wait for their turn. */
-  readonly waiting: number
-  run<T>(work: (tx: WriteTx) => T, options?: WriteOptions): Promise<T>
-  runSteps<T>(work: (step: Step) => Promise<T>, options?: WriteOptions): Promise<T>
-  /** Resolves when nothing is waiting or under way. */
-  drained(): Promise<void>
-  /** `drained` that ends units which are not done after a second with the error of `refuse`. */
-  close(refuse: () => SatchelError): Promise<void>
-}
+export type Writer = ReturnType<typeof createWriter>
 
 interface Pending {
   /** Does the work in a unit that the writer has begun; a promise is that of its steps. */
@@ -77,7 +68,7 @@ export interface WriterHooks {
  * after a change, the others run again. None is answered before the COMMIT that holds its work. The COMMIT stands alone at the top of a turn of the event loop: a read, which awaits only
  * microtasks, therefore never sees half of before and half of after.
  */
-export function createWriter(hooks: WriterHooks): Writer {
+export function createWriter(hooks: WriterHooks) {
   const { connection, committed, ids, clock, elapsed, meter } = hooks
   const queue: Pending[] = []
   let idle: (() => void)[] = []
@@ -333,6 +324,7 @@ export function createWriter(hooks: WriterHooks): Writer {
     members = []
   }
 
+  /** Resolves when nothing is waiting or under way. */
   function drained(): Promise<void> {
     return isRunning
       ? new Promise((resolve) => {
@@ -342,17 +334,20 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   return {
-    get waiting() {
+    /** How many units wait for their turn. */
+    get waiting(): number {
       return queue.length
     },
-    run: (work, options) => enqueue((context) => runIn(context, work), options),
-    runSteps: (work, options) =>
+    run: <T>(work: (tx: WriteTx) => T, options?: WriteOptions): Promise<T> =>
+      enqueue((context) => runIn(context, work), options),
+    runSteps: <T>(work: (step: Step) => Promise<T>, options?: WriteOptions): Promise<T> =>
       enqueue(
         (context, pending) => watched(context.unit, pending, runSteps(context, work)),
         options,
       ),
     drained,
-    async close(refuse) {
+    /** `drained` that ends units which are not done after a second with the error of `refuse`. */
+    async close(refuse: () => SatchelError): Promise<void> {
       const timer = setTimeout(() => {
         for (const pending of queue.splice(0)) pending.reject(refuse())
         running?.end(refuse())

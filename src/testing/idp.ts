@@ -5,16 +5,7 @@ import { newSecret, sameSecret } from '../domain/value/secret'
 import { HOUR, SECOND } from '../domain/value/time'
 import type { IdpAnswer, IdpPerson, IdpRequest } from '../host/test-mode'
 
-/** A login provider for tests (OpenID Connect Core): its people log in without a password. */
-export interface Idp {
-  /** The client that Satchel is for it. */
-  readonly clientId: string
-  readonly clientSecret: string
-  people: readonly IdpPerson[]
-  /** The redirect to the callback of Satchel, after this person has logged in or denied it. */
-  authorize(parameters: URLSearchParams, person: IdpPerson): string
-  respond(request: IdpRequest): Promise<IdpAnswer>
-}
+export type Idp = ReturnType<typeof createIdp>
 
 /** The first people, until a test says otherwise. */
 const PEOPLE: readonly IdpPerson[] = ['Alice', 'Bob'].map((name) => ({
@@ -33,8 +24,11 @@ interface Grant {
   readonly redirectUri: string
 }
 
-/** `issuer` is its address, `callbacks` the beginning of the addresses that it returns to. */
-export function createIdp(issuer: string, callbacks: string, clock: Clock): Idp {
+/**
+ * A login provider for tests (OpenID Connect Core): its people log in without a password. `issuer` is its
+ * address, `callbacks` the beginning of the addresses that it returns to.
+ */
+export function createIdp(issuer: string, callbacks: string, clock: Clock) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = { ...publicKey.export({ format: 'jwk' }), kid: 'test', alg: 'ES256', use: 'sig' }
   const clientId = 'satchel'
@@ -43,6 +37,7 @@ export function createIdp(issuer: string, callbacks: string, clock: Clock): Idp 
   const peopleByToken = new Map<string, IdpPerson>()
   let people = PEOPLE
 
+  /** The redirect to the callback of Satchel, after this person has logged in or denied it. */
   function authorize(parameters: URLSearchParams, person: IdpPerson): string {
     const redirectUri = parameters.get('redirect_uri') ?? ''
     const url = new URL(redirectUri)
@@ -116,16 +111,17 @@ export function createIdp(issuer: string, callbacks: string, clock: Clock): Idp 
   }
 
   return {
+    /** The client that Satchel is for it. */
     clientId,
     clientSecret,
-    get people() {
+    get people(): readonly IdpPerson[] {
       return people
     },
     set people(others) {
       people = others
     },
     authorize,
-    async respond(request) {
+    async respond(request: IdpRequest): Promise<IdpAnswer> {
       switch (request.path) {
         case '.well-known/openid-configuration':
           return json(describe(issuer))
