@@ -72,3 +72,12 @@ export function segment(call: Call, index: number): string {
   const raw = call.segments[index + 1] ?? ''
   return raw.includes('%') ? decodePercent(raw) : raw
 }
+
+/** Lets the connection be idle for any time until this is disposed. */
+export function keepOpen(call: Call): Disposable {
+  call.setIdleTimeout(0)
+  return { [Symbol.dispose]: () => call.setIdleTimeout(IDLE_SECONDS) }
+}
+
+/** The idle timeout of all connections, s. */
+const IDLE_SECONDS = 30

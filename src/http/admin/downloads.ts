@@ -103,13 +103,8 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts,
     }
     const body = pacedStream(nextPart, {
       failed: (error) => http.failure(call.id, error),
-      reservation: {
-        ...call.reservation,
-        release(reason) {
-          call.reservation.release(reason)
-          leave()
-        },
-      },
+      reservation: call.reservation,
+      released: leave,
     })
     return fileAnswer(call, body, 'application/octet-stream', name)
   }

@@ -144,15 +144,11 @@ function answerEvents(
 
   const paced = pacedStream(nextPart, {
     failed: (error) => http.failure(call.id, error),
-    reservation: {
-      ...memory,
-      // Each part has its memory already.
-      resize: () => undefined,
-      release(reason) {
-        memory.release(reason)
-        leave()
-        void events.cancel().catch(() => undefined)
-      },
+    // Each part has its memory already.
+    reservation: { ...memory, resize: () => undefined },
+    released() {
+      leave()
+      void events.cancel().catch(() => undefined)
     },
   })
   return asEvents(call, paced)

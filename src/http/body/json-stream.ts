@@ -70,6 +70,8 @@ export interface StreamOptions {
   /** The stream ends when the reader accepts nothing for this long, ms (design.md §3 Lists). */
   readonly stall?: number
   readonly reservation?: StreamReservation
+  /** Called when the stream has ended and its memory is released. */
+  readonly released?: () => void
   /** A list without a value for this long sends a line break, ms. */
   readonly partEvery?: number
 }
@@ -84,7 +86,7 @@ const STALL_MS = 30_000
  */
 export function pacedStream(
   nextPart: (isOver: () => boolean) => Uint8Array | undefined | Promise<Uint8Array | undefined>,
-  { failed, stall = STALL_MS, reservation }: StreamOptions,
+  { failed, stall = STALL_MS, reservation, released }: StreamOptions,
 ): ReadableStream<Uint8Array> {
   let isOver = false
   let offered = 0
@@ -97,6 +99,7 @@ export function pacedStream(
     isOver = true
     clearTimeout(timer)
     reservation?.release(reason)
+    released?.()
   }
 
   function stalled(): void {

@@ -181,14 +181,12 @@ function sendBytes(
     sent += part.length
     return part
   }
-  const failed = () => undefined
-  const release = (reason?: string) => {
-    reservation.release(reason)
-    if (bytes.length === bytes.buffer.byteLength) bytes.buffer.transfer(0)
-  }
   return pacedStream(nextPart, {
-    failed,
-    reservation: { ...reservation, resize: () => undefined, release },
+    failed: () => undefined,
+    reservation: { ...reservation, resize: () => undefined },
+    released() {
+      if (bytes.length === bytes.buffer.byteLength) bytes.buffer.transfer(0)
+    },
   })
 }
 

@@ -6,11 +6,8 @@ import { decodePercent } from '../../domain/value/percent'
 import type { OpenDatabase } from '../../host/host'
 import { declaredLength, requireUncompressed } from '../body/body'
 import { chunksOf, withTimeout } from '../body/chunks'
-import type { Call } from '../call'
+import { type Call, keepOpen } from '../call'
 import type { HttpContext } from '../context'
-
-/** The idle timeout of a connection after an upload, as of all others, s. */
-const IDLE_SECONDS = 30
 
 export interface Upload {
   readonly call: Call
@@ -44,8 +41,7 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
     if (whose === 'user' && length !== undefined) consume(length)
     else consumers.push(consume)
   }
-  call.setIdleTimeout(0)
-  held.defer(() => call.setIdleTimeout(IDLE_SECONDS))
+  held.use(keepOpen(call))
   const count = (bytes: number) => consumers.forEach((consume) => consume(bytes))
   const bytes = withTimeout(chunksOf(call.sent, length, count), timeout)
   await using arrival = await host.blobs.receive(bytes, reservation)

@@ -16,11 +16,11 @@ import { createCollector, createRelief } from '../../sync/garbage'
 import type { Answering } from '../../sync/hub'
 import { answer } from '../answer'
 import { type Authorised, authorised } from '../caller'
-import { pacedStream, type StreamReservation } from '../body/json-stream'
+import { pacedStream } from '../body/json-stream'
 import { createSlots } from '../../limits/slots'
 import { free } from '../body/buffer'
 import { type BodyLimits, createBodies, type JsonReader } from '../body/body'
-import type { Call } from '../call'
+import { type Call, keepOpen } from '../call'
 import type { HttpContext } from '../context'
 
 /** Answers `POST /sync` of the published client add-on (protocol.md §4). */
@@ -60,9 +60,8 @@ export function createSync(http: HttpContext): AnswerSync {
   async function respond({ call, host, actor }: Authorised): Promise<Response> {
     const isAnonymous = actor.subject === null
     // A large body, or a first sync that waits for others, takes longer.
-    call.setIdleTimeout(0)
     using stack = new DisposableStack()
-    stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
+    stack.use(keepOpen(call))
     stack.use(await http.hosts.hold(host.name))
     // Before the body is read: a request that waits takes no memory for it.
     const refund = await http.limits.firstSync(call, host, actor.subject)
@@ -85,7 +84,8 @@ export function createSync(http: HttpContext): AnswerSync {
     const held = stack.move()
     const body = pacedStream(bytesOf(first, parts, countStreamed), {
       failed: (error) => http.failure(call.id, error),
-      reservation: withRelease(call.reservation, () => held.dispose()),
+      reservation: call.reservation,
+      released: () => held.dispose(),
     })
     return answer(call, body)
   }
@@ -158,8 +158,6 @@ const LIMITS: BodyLimits = {
 /** The limit for callers who send no changes, in bytes. */
 const READ_ONLY_BYTES = 256 * 1024
 
-/** The idle timeout of a connection after the answer, as of all others, s. */
-const IDLE_SECONDS = 30
 /** How many answers are streamed at once; others wait for their turn. */
 const MAX_STREAMS = 8
 /** While several are streamed, garbage is collected after this many characters. */
@@ -266,18 +264,5 @@ function bytesOf(
     made(part?.text.length ?? 0)
     accepted = part && encoder.encode(part.text)
     return accepted
-  }
-}
-
-function withRelease(reservation: StreamReservation, released: () => void): StreamReservation {
-  return {
-    resize: (bytes) => reservation.resize(bytes),
-    handOver: (cut) => reservation.handOver(cut),
-    offered: () => reservation.offered(),
-    accepted: (bytes) => reservation.accepted(bytes),
-    release(reason) {
-      reservation.release(reason)
-      released()
-    },
   }
 }

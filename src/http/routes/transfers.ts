@@ -12,7 +12,7 @@ import type { Authorised } from '../caller'
 import { declaredLength } from '../body/body'
 import { chunksOf, withTimeout } from '../body/chunks'
 import { pacedStream } from '../body/json-stream'
-import type { Call } from '../call'
+import { type Call, keepOpen } from '../call'
 import type { HttpContext } from '../context'
 
 /** Imports and exports of the public command line client (protocol.md §9.4). */
@@ -76,8 +76,7 @@ async function receive(
   const change = { operation: 'import', database: host.name, caller: actor, address }
   using stack = new DisposableStack()
   const held = stack.use(await http.hosts.hold(host.name))
-  call.setIdleTimeout(0)
-  stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
+  stack.use(keepOpen(call))
   const imported = await http.record(change, async (record) => {
     await host.database.write((tx) => {
       requireWriter(tx, actor, host.clock.now())
@@ -143,9 +142,6 @@ async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-/** The idle timeout of a connection after the answer, as of all others, s. */
-const IDLE_SECONDS = 30
-
 async function requireReader({ host, actor }: Authorised): Promise<void> {
   await host.database.read((tx) => requireStanding(tx, actor))
 }
@@ -159,9 +155,11 @@ async function send(
 ): Promise<Response> {
   // The first piece is made before the answer begins, so that an unknown table gets its own status.
   const first = await pieces.next()
-  const held = await http.hosts.hold(host.name)
+  const held = new DisposableStack()
+  held.use(await http.hosts.hold(host.name))
   // Finding the next objects of a part may take longer; a reader that stalls is cut by the stream.
-  call.setIdleTimeout(0)
+  held.use(keepOpen(call))
+  held.defer(() => void pieces.return(undefined))
   let next: IteratorResult<Uint8Array> | undefined = first
   const body = pacedStream(
     async () => {
@@ -171,18 +169,8 @@ async function send(
     },
     {
       failed: (error) => http.failure(call.id, error),
-      reservation: {
-        resize: (bytes) => call.reservation.resize(bytes),
-        handOver: (cut) => call.reservation.handOver(cut),
-        offered: () => call.reservation.offered(),
-        accepted: (bytes) => call.reservation.accepted(bytes),
-        release(reason) {
-          call.reservation.release(reason)
-          held[Symbol.dispose]()
-          call.setIdleTimeout(IDLE_SECONDS)
-          void pieces.return(undefined)
-        },
-      },
+      reservation: call.reservation,
+      released: () => held.dispose(),
     },
   )
   return answer(call, body, { type })
