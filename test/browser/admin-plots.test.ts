@@ -6,7 +6,7 @@ import { useChromium } from './chromium'
 
 const browser = useChromium()
 
-test('the last hour is drawn without a jump, with exact values under the pointer and in a table', async () => {
+test('figures are drawn from the first one on without a jump, with exact values under the pointer and in a table', async () => {
   await using server = await setupAdmin()
   await using device = await browser.openDevice()
   const { page } = device
@@ -19,6 +19,7 @@ test('the last hour is drawn without a jump, with exact values under the pointer
   for (let turn = 0; turn < 20; turn += 1) await fetch(`${server.main}/all/none`)
   await memory.getByText(/\d MB/).first().waitFor()
   expect(await memory.boundingBox()).toEqual(before)
+  await plots.getByRole('heading', { name: 'The last 5 minutes' }).waitFor()
 
   const { x, y, width } = (await memory.locator('svg').boundingBox())!
   await page.mouse.move(x + width / 2, y + 20)

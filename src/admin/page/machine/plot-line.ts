@@ -2,20 +2,41 @@
 export const WIDTH = 720
 export const HEIGHT = 100
 
-const HOUR_MS = 60 * 60 * 1000
+const MINUTE_MS = 60 * 1000
+/** The least and the most time that a plot shows. */
+const [LEAST_MS, MOST_MS] = [5 * MINUTE_MS, 60 * MINUTE_MS]
 
 export type Value = number | null
 
-/** Where a time of the last hour is, from the left. */
-export function placeOf(at: number, end: number): number {
-  return WIDTH * (1 - (end - at) / HOUR_MS)
+/** The time that a plot shows, ms since the epoch. */
+export interface Axis {
+  readonly begin: number
+  readonly end: number
+}
+
+/** The times of figures, up to an hour; where they are of a few minutes only, there is room before them. */
+export function axisOf(times: readonly number[]): Axis {
+  const end = times.at(-1) ?? 0
+  const known = end - (times[0] ?? end)
+  return { begin: end - Math.min(MOST_MS, Math.max(LEAST_MS, known)), end }
+}
+
+/** The length of an axis: `The last 27 minutes`. */
+export function titleOf({ begin, end }: Axis): string {
+  const minutes = Math.round((end - begin) / MINUTE_MS)
+  return minutes === 60 ? 'The last hour' : `The last ${minutes} minutes`
+}
+
+/** Where a time is, from the left. */
+export function placeOf(at: number, { begin, end }: Axis): number {
+  return (WIDTH * (at - begin)) / (end - begin)
 }
 
 /** The path of a line, as SVG has it. It is broken where a value is not known. */
 export function lineOf(
   times: readonly number[],
   values: readonly Value[],
-  end: number,
+  axis: Axis,
   top: number,
 ): string {
   let path = ''
@@ -23,7 +44,7 @@ export function lineOf(
   for (const [place, at] of times.entries()) {
     const value = values[place] ?? null
     if (value !== null) {
-      const x = placeOf(at, end).toFixed(1)
+      const x = placeOf(at, axis).toFixed(1)
       const y = (HEIGHT * (1 - value / top)).toFixed(1)
       // A value between two that are not known is a dot.
       path += isDrawing ? `L${x} ${y}` : `M${x} ${y}h1`
@@ -34,8 +55,8 @@ export function lineOf(
 }
 
 /** The index of the time that is nearest to a place from 0, the left, to 1; -1 when there is none. */
-export function nearest(times: readonly number[], place: number, end: number): number {
-  const wanted = end - (1 - place) * HOUR_MS
+export function nearest(times: readonly number[], place: number, axis: Axis): number {
+  const wanted = axis.begin + place * (axis.end - axis.begin)
   let found = -1
   let least = Infinity
   for (const [index, at] of times.entries()) {

@@ -1,4 +1,4 @@
-import { HEIGHT, lineOf, nearest, placeOf, topOf, type Value, WIDTH } from './plot-line'
+import { type Axis, HEIGHT, lineOf, nearest, placeOf, topOf, type Value, WIDTH } from './plot-line'
 
 export interface Line {
   readonly name: string
@@ -9,6 +9,7 @@ interface PlotProps {
   readonly title: string
   readonly lines: readonly Line[]
   readonly times: readonly number[]
+  readonly axis: Axis
   readonly textOf: (value: number) => string
   /** The least top of the scale. */
   readonly least: number
@@ -17,9 +18,8 @@ interface PlotProps {
   readonly onChoose: (index: number | null) => void
 }
 
-/** Values of the last hour. A pointer shows the exact ones; they are in a table for those who cannot see it. */
-export function Plot({ title, lines, times, textOf, least, chosen, onChoose }: PlotProps) {
-  const end = times.at(-1) ?? 0
+/** Values by their times. A pointer shows the exact ones; they are in a table for those who cannot see it. */
+export function Plot({ title, lines, times, axis, textOf, least, chosen, onChoose }: PlotProps) {
   const top = topOf(
     lines.flatMap(({ values }) => values),
     least,
@@ -28,10 +28,10 @@ export function Plot({ title, lines, times, textOf, least, chosen, onChoose }: P
   const at = times[index]
   const point = ({ currentTarget, clientX }: PointerEvent & { currentTarget: Element }) => {
     const { left, width } = currentTarget.getBoundingClientRect()
-    const found = nearest(times, (clientX - left) / width, end)
+    const found = nearest(times, (clientX - left) / width, axis)
     onChoose(found === -1 ? null : found)
   }
-  const paths = lines.map(({ values }) => lineOf(times, values, end, top))
+  const paths = lines.map(({ values }) => lineOf(times, values, axis, top))
   return (
     <figure class="plot">
       <figcaption>
@@ -64,7 +64,7 @@ export function Plot({ title, lines, times, textOf, least, chosen, onChoose }: P
             <path key={place} class={`plot-line line-${paths.length - 1 - place}`} d={path} />
           ))}
           {chosen !== null && at !== undefined && (
-            <path class="plot-mark" d={`M${placeOf(at, end)} 0V${HEIGHT}`} />
+            <path class="plot-mark" d={`M${placeOf(at, axis)} 0V${HEIGHT}`} />
           )}
         </svg>
       </div>

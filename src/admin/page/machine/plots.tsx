@@ -3,7 +3,7 @@ import { Failure } from '../parts/failure'
 import { useOperation } from '../server/operation'
 import { sizeText } from '../value/typed'
 import { Plot } from './plot'
-import type { Value } from './plot-line'
+import { axisOf, titleOf, type Value } from './plot-line'
 
 interface Figures {
   readonly at: number
@@ -55,7 +55,7 @@ const EVERY_MS = 10_000
 /** A row of the table for so many figures: one a minute. */
 const EACH_ROW = 6
 
-/** The last hour of the server. */
+/** The last hour of the server, or what there is of it. */
 export function Plots() {
   const { value, error, reload } = useOperation<{ readonly figures: readonly Figures[] }>(
     'server.figures',
@@ -65,11 +65,12 @@ export function Plots() {
   const [chosen, setChosen] = useState<number | null>(null)
   const figures = value?.figures ?? []
   const times = figures.map(({ at }) => at)
+  const axis = axisOf(times)
   const shown = figures[chosen ?? -1]
   return (
     <section class="part plots">
       <header class="plots-head">
-        <h2>The last hour</h2>
+        <h2>{value === undefined ? 'The last hour' : titleOf(axis)}</h2>
         <span class="soft small number">
           {shown === undefined ? 'now' : new Date(shown.at).toLocaleTimeString()}
         </span>
@@ -82,6 +83,7 @@ export function Plots() {
             title={title}
             lines={lines.map(([name, of]) => ({ name, values: figures.map((each) => each[of]) }))}
             times={times}
+            axis={axis}
             textOf={textOf}
             least={least}
             chosen={chosen !== null && chosen < times.length ? chosen : null}
