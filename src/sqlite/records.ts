@@ -84,7 +84,15 @@ type Row = Readonly<Record<string, SQLQueryBindings>> & {
   readonly sum?: number
 }
 
-export function recordReader<T extends { readonly id: string }>(
+/** The reader of the records of a table, and their writer. */
+export function records<T extends { readonly id: string }>(table: RecordTable<T>) {
+  return [
+    (context: TxContext): Records<T> => recordReader(context, table),
+    (context: WriteContext): RecordWriter<T> => recordWriter(context, table),
+  ] as const
+}
+
+function recordReader<T extends { readonly id: string }>(
   context: TxContext,
   table: RecordTable<T>,
 ): Records<T> {
@@ -103,7 +111,7 @@ export function recordReader<T extends { readonly id: string }>(
   }
 }
 
-export function recordWriter<T extends { readonly id: string }>(
+function recordWriter<T extends { readonly id: string }>(
   context: WriteContext,
   table: RecordTable<T>,
 ): RecordWriter<T> {

@@ -9,16 +9,7 @@ import { membershipReader, membershipWriter } from './memberships'
 import { ObjectWrites } from './object-writer'
 import { ObjectReads } from './objects'
 import { RealmReads, RealmWrites } from './realms'
-import {
-  CLIENTS,
-  JOBS,
-  KEYS,
-  ORIGINS,
-  PROVIDERS,
-  recordReader,
-  recordWriter,
-  SETTINGS,
-} from './records'
+import { CLIENTS, JOBS, KEYS, ORIGINS, PROVIDERS, records, SETTINGS } from './records'
 import { forgetAddress, PRUNERS } from './prune'
 import { fact, Facts, type Memory } from './memo'
 import type { Committed } from './state'
@@ -39,54 +30,47 @@ type Noun = Exclude<keyof ReadTx, 'revision' | 'latestTime' | 'remember'>
 type Readers = Pick<ReadTx, Noun>
 type Writers = Pick<WriteTx, Noun>
 
-const READERS: { readonly [N in Noun]: (context: TxContext) => Readers[N] } = {
-  tables: (context) => new TableReads(context),
-  objects: (context) => new ObjectReads(context),
-  blobs: blobReader,
-  realms: (context) => new RealmReads(context),
-  memberships: membershipReader,
-  users: userReader,
-  clients: (context) => recordReader(context, CLIENTS),
-  keys: (context) => recordReader(context, KEYS),
-  refreshTokens: (context) => credentials().refreshTokenReader(context),
-  codes: (context) => credentials().codeReader(context),
-  invitations: (context) => credentials().invitationReader(context),
-  mails: mailReader,
-  origins: (context) => recordReader(context, ORIGINS),
-  settings: (context) => recordReader(context, SETTINGS),
-  providers: (context) => recordReader(context, PROVIDERS),
-  logins: loginReader,
-  jobs: (context) => recordReader(context, JOBS),
-  runs: (context) => new RunReads(context),
-  syncClients: syncClientReader,
-  applied: (context) => new AppliedReads(context),
-  criteriaOps: (context) => new CriteriaOperationReads(context),
-  audit: auditReader,
-}
+/** The reader of a noun, and its writer. */
+type Makers<N extends Noun> = readonly [
+  reader: (context: TxContext) => Readers[N],
+  writer: (context: WriteContext) => Writers[N],
+]
 
-const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } = {
-  tables: (context) => new TableWrites(context),
-  objects: (context) => new ObjectWrites(context),
-  blobs: blobWriter,
-  realms: (context) => new RealmWrites(context),
-  memberships: membershipWriter,
-  users: userWriter,
-  clients: (context) => recordWriter(context, CLIENTS),
-  keys: (context) => recordWriter(context, KEYS),
-  refreshTokens: (context) => credentials().refreshTokenWriter(context),
-  codes: (context) => credentials().codeWriter(context),
-  invitations: (context) => credentials().invitationWriter(context),
-  mails: mailWriter,
-  origins: (context) => recordWriter(context, ORIGINS),
-  settings: (context) => recordWriter(context, SETTINGS),
-  providers: (context) => recordWriter(context, PROVIDERS),
-  logins: loginWriter,
-  jobs: (context) => recordWriter(context, JOBS),
-  runs: (context) => new RunReads(context),
-  syncClients: syncClientWriter,
-  applied: (context) => new AppliedWrites(context),
-  criteriaOps: (context) => new CriteriaOperationWrites(context),
-  audit: auditWriter,
+const NOUNS: { readonly [N in Noun]: Makers<N> } = {
+  tables: [(context) => new TableReads(context), (context) => new TableWrites(context)],
+  objects: [(context) => new ObjectReads(context), (context) => new ObjectWrites(context)],
+  blobs: [blobReader, blobWriter],
+  realms: [(context) => new RealmReads(context), (context) => new RealmWrites(context)],
+  memberships: [membershipReader, membershipWriter],
+  users: [userReader, userWriter],
+  clients: records(CLIENTS),
+  keys: records(KEYS),
+  refreshTokens: [
+    (context) => credentials().refreshTokenReader(context),
+    (context) => credentials().refreshTokenWriter(context),
+  ],
+  codes: [
+    (context) => credentials().codeReader(context),
+    (context) => credentials().codeWriter(context),
+  ],
+  invitations: [
+    (context) => credentials().invitationReader(context),
+    (context) => credentials().invitationWriter(context),
+  ],
+  mails: [mailReader, mailWriter],
+  origins: records(ORIGINS),
+  settings: records(SETTINGS),
+  providers: records(PROVIDERS),
+  logins: [loginReader, loginWriter],
+  jobs: records(JOBS),
+  runs: [(context) => new RunReads(context), (context) => new RunReads(context)],
+  syncClients: [syncClientReader, syncClientWriter],
+  applied: [(context) => new AppliedReads(context), (context) => new AppliedWrites(context)],
+  criteriaOps: [
+    (context) => new CriteriaOperationReads(context),
+    (context) => new CriteriaOperationWrites(context),
+  ],
+  audit: [auditReader, auditWriter],
 }
 
 /** The shared parts of transactions, besides their nouns. */
@@ -98,10 +82,8 @@ interface Tx<U extends Unit | undefined> {
   readonly context: GuardedContext<U>
 }
 
-/** A transaction with a getter for each noun of a table, which is made when it is first asked for. */
-function txWith<U extends Unit | undefined, Nouns extends object>(table: {
-  readonly [N in keyof Nouns]: (context: TxContext<U>) => Nouns[N]
-}) {
+/** A transaction with a getter for each noun, whose reader (0) or writer (1) is made when it is first asked for. */
+function txWith<U extends Unit | undefined>(which: 0 | 1) {
   // One class: constructors that only pass their parameters on take long, and each request makes two.
   class WithNouns implements Tx<U> {
     readonly context: GuardedContext<U>
@@ -126,7 +108,8 @@ function txWith<U extends Unit | undefined, Nouns extends object>(table: {
       this.context.end()
     }
   }
-  for (const [noun, make] of Object.entries<(context: TxContext<U>) => unknown>(table)) {
+  for (const [noun, makers] of Object.entries(NOUNS)) {
+    const make = makers[which] as (context: TxContext<U>) => unknown
     Object.defineProperty(WithNouns.prototype, noun, {
       get(this: WithNouns) {
         return (this.made[noun] ??= make(this.context))
@@ -138,10 +121,10 @@ function txWith<U extends Unit | undefined, Nouns extends object>(table: {
     connection: Connection,
     committed: Committed,
     unit: U,
-  ) => Tx<U> & Nouns
+  ) => Tx<U> & (U extends Unit ? Writers : Readers)
 }
 
-export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements ReadTx {
+export class SqliteReadTx extends txWith<undefined>(0) implements ReadTx {
   constructor(connection: Connection, committed: Committed) {
     super(connection, committed, undefined)
   }
@@ -154,7 +137,7 @@ export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements
   }
 }
 
-export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements WriteTx {
+export class SqliteWriteTx extends txWith<Unit>(1) implements WriteTx {
   /**
    * Committed values count as long as this group has changed nothing that they were loaded from. A
    * value that is loaded here counts for the group, and for everybody once it is committed.
