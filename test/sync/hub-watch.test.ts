@@ -4,6 +4,7 @@ import { MINUTE } from '../auth/setup'
 import { fresh } from '../contract/fixture'
 import type { LiveEvent } from '../../src/host/live-event'
 import type { Hub } from '../../src/sync/hub'
+import { until } from '../timing'
 import { ALICE, BOB, settled, setupHub } from './setup'
 
 const IN_A = { realmId: 'rlmA' }
@@ -25,7 +26,7 @@ test('a follower hears of each commit, and what every session got of it', async 
   await settled()
   using follower = followHub(hub)
   await settled()
-  expect(await follower.take()).toEqual([
+  expect(await follower.take(6)).toEqual([
     { kind: 'start', at: clock.now(), revision: state.revision },
     ...['ready', 'old', 'writer', 'bob', 'expired'].map(
       (device) =>
@@ -49,7 +50,7 @@ test('a follower hears of each commit, and what every session got of it', async 
   answering.answered({ serverRevision, tables: new Set(['todoItems']), texts: '', ...rest })
   await settled()
 
-  const [commit, ...heard] = await follower.take()
+  const [commit, ...heard] = await follower.take(6)
   expect(commit).toEqual({
     kind: 'commit',
     at: clock.now(),
@@ -87,13 +88,14 @@ test('a client that was told to pull and does so is heard of twice', async () =>
   await settled()
   using answering = hub.answering('old', ALICE.id)
   answering.answered({ serverRevision, tables: new Set(['todoItems']), texts: '', ...rest })
-  const outcomes = async () =>
-    (await follower.take()).flatMap((event) => (event.kind === 'heard' ? [event.outcome] : []))
+  const outcomes = async (count: number) =>
+    (await follower.take(count)).flatMap((event) => (event.kind === 'heard' ? [event.outcome] : []))
   await settled()
-  expect(await outcomes()).toEqual(['told-to-pull', 'answered'])
+  // The start, the session and the commit come before them.
+  expect(await outcomes(5)).toEqual(['told-to-pull', 'answered'])
   answering.answered({ serverRevision, tables: new Set(['todoItems']), texts: '', ...rest })
   await settled()
-  expect(await outcomes()).toEqual([])
+  expect(await outcomes(0)).toEqual([])
 })
 
 test('a unit is told with its deletions, and with the first of very many objects', async () => {
@@ -119,7 +121,7 @@ test('a unit is told with its deletions, and with the first of very many objects
     ),
   )
   await settled()
-  const [moved, many] = commitsOf(await follower.take())
+  const [moved, many] = commitsOf(await follower.take(2))
   expect(moved?.tables).toEqual([{ table: 'todoItems', puts: 1, deletes: 0, keys: ['moved'] }])
   expect(moved?.realms.toSorted()).toEqual(['rlm-public', 'rlmA'])
   expect(many).toMatchObject({ hasMore: true })
@@ -136,12 +138,12 @@ test('more commits than a person reads are counted, and told once a second', asy
     await root.put('todoItems', { id: `k${n}`, realmId: 'rlm-public' })
   }
   await settled()
-  expect(await follower.take()).toHaveLength(100)
+  expect(await follower.take(100)).toHaveLength(100)
   scene.hub.tick()
   expect(await follower.take()).toEqual([{ kind: 'missed', count: 10 }])
   await root.put('todoItems', { id: 'a', realmId: 'rlm-public' })
   await settled()
-  expect(await follower.take()).toHaveLength(1)
+  expect(await follower.take(1)).toHaveLength(1)
 })
 
 test('a flood of rejected writes leaves room for commits', async () => {
@@ -165,7 +167,7 @@ test('a flood of rejected writes leaves room for commits', async () => {
   }
   await administrator(scene.database).put('todoItems', { id: 'b', realmId: 'rlm-public' })
   await settled()
-  const told = await follower.take()
+  const told = await follower.take(51)
   expect(told.filter(({ kind }) => kind === 'rejected')).toHaveLength(50)
   expect(commitsOf(told)).toHaveLength(1)
   scene.hub.tick()
@@ -194,7 +196,7 @@ test('sockets that open and close are told', async () => {
   const { socket } = await scene.follow(ALICE)
   socket.close()
   await settled()
-  const states = (await follower.take()).map((event) =>
+  const states = (await follower.take(2)).map((event) =>
     event.kind === 'session' ? `${event.device} ${event.state}` : event.kind,
   )
   expect(states).toEqual(['one opened', 'one closed'])
@@ -209,8 +211,8 @@ test('a follower that has left hears nothing, and nobody reads for it', async ()
   const looks = scene.looks()
   await administrator(scene.database).put('todoItems', { id: 'a', realmId: 'rlm-public' })
   await settled()
-  expect(await follower.take()).toEqual([])
   expect(scene.looks()).toBe(looks)
+  expect(await follower.take()).toEqual([])
 })
 
 test('a database has twenty followers at most, who hear of its end', async () => {
@@ -226,7 +228,7 @@ test('a database has twenty followers at most, who hear of its end', async () =>
   )
 })
 
-/** Follows a hub; `take` gives the events since it was called before, when no more of them come. */
+/** Follows a hub; `take` gives the events since it was called before, at least `count` of them. */
 function followHub(hub: Hub) {
   let events: LiveEvent[] = []
   let isEnded = false
@@ -238,12 +240,12 @@ function followHub(hub: Hub) {
     get isEnded() {
       return isEnded
     },
-    async take() {
-      // Events are told some at a time.
-      for (let count = -1; count < events.length;) {
-        count = events.length
-        await Bun.sleep(150)
-      }
+    async take(count = 0) {
+      await until(() => events.length >= count)
+      // Another follower begins after all that is to be told by now.
+      const { promise, resolve } = Promise.withResolvers<LiveEvent>()
+      using _ = hub.follow({ take: resolve, ended: () => undefined })
+      await promise
       const taken = events
       events = []
       return taken
