@@ -18,9 +18,12 @@ test('text of y-dexie is refused, and the device keeps it with its objects', asy
     const id = (await db.table('notes').add({ title: 'Letter' })) as string
     const { doc } = (await db.table('notes').get(id)) as { doc: TextDoc }
     device.openText(doc)
-    await new Promise((resolve) => setTimeout(resolve, 200))
     doc.getText().insert(0, 'Dear Ada')
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    const updatesOf = async () => {
+      const all = (await db.table('$notes.doc_updates').toArray()) as { k?: unknown }[]
+      return all.filter(({ k }) => k === id).length
+    }
+    while ((await updatesOf()) === 0) await new Promise((resolve) => setTimeout(resolve, 5))
     // From now on each request has the text in it.
     await db.table('notes').add({ title: 'Second letter' })
     const error = await db.cloud.sync({ wait: true, purpose: 'push' }).then(
@@ -28,12 +31,11 @@ test('text of y-dexie is refused, and the device keeps it with its objects', asy
       (cause: unknown) => String(cause),
     )
     const row = (await db.table('notes').get(id)) as { title: string }
-    const updates = (await db.table('$notes.doc_updates').toArray()) as { k?: unknown }[]
     return {
       error,
       title: row.title,
       pending: await db.table('$notes_mutations').count(),
-      updates: updates.filter(({ k }) => k === id).length,
+      updates: await updatesOf(),
     }
   })
   expect(outcome).toMatchObject({
