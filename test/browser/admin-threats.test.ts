@@ -6,6 +6,7 @@ import { openSession } from '../../src/control/session'
 import { fakeDesktop } from '../cli/desktop'
 import { runSatchel } from '../cli/setup'
 import { setupServerAt } from '../setup'
+import { until } from '../timing'
 import { useChromium } from './chromium'
 
 const browser = useChromium()
@@ -128,12 +129,8 @@ describe('a page on another port of this machine', () => {
     await page.goto(other.url)
     const frame = page.frames().find((each) => each !== page.mainFrame())
     expect(await frame?.evaluate('document.body.textContent')).not.toContain('Satchel')
-    const isLost = await page.evaluate(`(async () => {
-      const found = window.open('${server.url}/admin')
-      await new Promise((resolve) => setTimeout(resolve, 1_000))
-      return found === null || found.closed
-    })()`)
-    expect(isLost).toBe(true)
+    await page.evaluate(`window.found = window.open('${server.url}/admin')`)
+    await until(() => page.evaluate('window.found === null || window.found.closed'))
   })
 
   test('sees the cookie, which is useless without the key of a tab', async () => {

@@ -137,12 +137,15 @@ const PATIENCE_MS = 50_000
 
 /**
  * Sends bytes as they are over a connection of its own and collects what comes until it is closed.
- * Without `Connection: close` in the bytes it also ends `quiet` ms after one answer is complete:
- * several requests need that header in the last one.
+ * Without `Connection: close` in the bytes it also ends 150 ms after one answer is complete, unless
+ * the answer closes (`isLast`): several requests need that header in the last one.
  */
-export function exchange(url: string, bytes: string | Uint8Array, quiet = 150): Promise<Received> {
+export function exchange(
+  url: string,
+  bytes: string | Uint8Array,
+  isLast = Buffer.from(bytes).toString('latin1').includes('\r\nConnection: close\r\n'),
+): Promise<Received> {
   const { hostname, port } = new URL(url)
-  const isLast = Buffer.from(bytes).toString('latin1').includes('\r\nConnection: close\r\n')
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname)
     const chunks: Buffer[] = []
@@ -159,7 +162,7 @@ export function exchange(url: string, bytes: string | Uint8Array, quiet = 150): 
       chunks.push(chunk)
       if (isLast || !isAnswer(received())) return
       clearTimeout(timer)
-      timer = setTimeout(() => finish(false), quiet)
+      timer = setTimeout(() => finish(false), 150)
     })
     socket.on('error', () => undefined)
     socket.on('close', () => finish(true))
