@@ -26,11 +26,11 @@ export function createJobRunner(
   database: Database,
   steps: Readonly<Partial<Record<Job['kind'], JobStep>>>,
   report: (job: Job, error: unknown) => void,
+  rests = createRests(),
 ) {
   let isStopped = false
   let isAwake = false
   let working = Promise.resolve()
-  const rests = createRests()
 
   const duty = database.duty('jobs', wake)
   const mayWork = () => duty.isMine && !isStopped

@@ -4,58 +4,61 @@ import { createJobRunner, type JobStep } from '../../../src/domain/job/job-runne
 import type { Database } from '../../../src/domain/store/store'
 import { MAINTENANCE } from '../../../src/domain/object/maintenance'
 import { REMOVAL_STEPS } from '../../../src/domain/user/removal'
-import { setupStore } from '../../auth/setup'
+import { createRests, type Rests } from '../../../src/domain/value/rests'
+import { HOUR, setupStore } from '../../auth/setup'
 import { declare, fresh, NOW } from '../../contract/fixture'
 import type { Job } from '../../../src/domain/store/records'
+import { until } from '../../timing'
 
-const STEP_MS = 40
-
-/** Works off one job of three steps, each of which takes a while. */
-async function workOff(database: Database, kind: Job['kind']) {
-  let left = 3
-  let worked = 0
+/** Works off one job of three steps, and notes how long they took and what they rested, ms. */
+async function workOff(database: Database, kind: Job['kind'], rests = createRests()) {
+  const worked: number[] = []
+  const rested: number[] = []
   const step: JobStep = async (_, { id }) => {
     const begun = performance.now()
-    await Bun.sleep(STEP_MS)
-    worked += performance.now() - begun
-    left -= 1
-    return await continueJob(database, id, (_tx, job) => (left === 0 ? undefined : job))
+    await Bun.sleep(1)
+    worked.push(performance.now() - begun)
+    return await continueJob(database, id, (_tx, job) => (worked.length === 3 ? undefined : job))
   }
   await database.write((tx) => startJob(tx, kind, {}, 0))
-  const begun = performance.now()
-  const runner = createJobRunner(database, { [kind]: step }, (_job, error) => {
+  const fail = (_job: Job, error: unknown) => {
     throw error
-  })
-  return { runner, begun, left: () => left, worked: () => worked }
+  }
+  const watched: Rests = {
+    ...rests,
+    rest(ms) {
+      rested.push(ms)
+      return rests.rest(ms)
+    },
+  }
+  return { runner: createJobRunner(database, { [kind]: step }, fail, watched), worked, rested }
 }
 
-test('a background job pauses as long as it works, others do not', async () => {
+test.each([
+  ['erase', true],
+  ['drop-index', true],
+  ['leave', false],
+  ['index', false],
+] as const)('a job of the kind %s pauses as long as it works: %p', async (kind, isPausing) => {
   await using base = await setupStore()
   const database = await base.store.create('main')
-  /** How long a job rests for each ms that it works. */
-  const restOf = async (kind: Job['kind']) => {
-    const { runner, begun, worked } = await workOff(database, kind)
-    await runner.idle()
-    const rested = performance.now() - begun - worked()
-    const share = rested / worked()
-    await runner[Symbol.asyncDispose]()
-    expect(await database.read((tx) => tx.jobs.list())).toEqual([])
-    return share
-  }
-  // Timers may be a millisecond early.
-  expect(await restOf('erase')).toBeGreaterThan(0.9)
-  expect(await restOf('drop-index')).toBeGreaterThan(0.9)
-  // A busy machine lets each of them wait at times.
-  for (const kind of ['leave', 'index'] as const) while ((await restOf(kind)) >= 0.9);
+  const { runner, worked, rested } = await workOff(database, kind)
+  await using _ = runner
+  await runner.idle()
+  expect(rested).toHaveLength(isPausing ? 3 : 0)
+  expect(rested.every((ms, step) => ms >= worked[step]!)).toBe(true)
+  expect(await database.read((tx) => tx.jobs.list())).toEqual([])
 })
 
 test('a runner that ends does not wait for the rest, and the job goes on with the next', async () => {
   await using base = await setupStore()
   const database = await base.store.create('main')
-  const { runner, left } = await workOff(database, 'erase')
-  while (left() === 3) await Bun.sleep(1)
+  const rests = createRests()
+  const endless: Rests = { ...rests, rest: () => rests.rest(HOUR) }
+  const { runner, worked, rested } = await workOff(database, 'erase', endless)
+  await until(() => rested.length === 1)
   await runner[Symbol.asyncDispose]()
-  expect(left()).toBeGreaterThan(0)
+  expect(worked).toHaveLength(1)
   expect(await database.read((tx) => tx.jobs.list())).toHaveLength(1)
 })
 
