@@ -45,17 +45,21 @@ describe('promise 29: refused before it is parsed', () => {
           codes.add(error.code)
         }
       }
-      attempt()
-      Bun.gc(true)
-      const before = process.memoryUsage()
-      const refusing = await shortestTime(3, attempt)
-      const after = process.memoryUsage()
-      expect(codes).toEqual(new Set(['UNPROCESSABLE']))
       const flat = `[${'0,'.repeat(bytes.length >> 1)}0]`
-      const parsing = await shortestTime(2, () => JSON.parse(flat))
+      let [refusing, parsing, memory] = [Infinity, Infinity, Infinity]
+      // Other work of the machine and of this process only adds: the least of a few rounds counts.
+      for (let round = 0; round < 5; round += 1) {
+        Bun.gc(true)
+        const before = process.memoryUsage()
+        refusing = Math.min(refusing, await shortestTime(1, attempt))
+        const after = process.memoryUsage()
+        const added = Math.max(after.heapUsed - before.heapUsed, after.rss - before.rss)
+        memory = Math.min(memory, added)
+        parsing = Math.min(parsing, await shortestTime(1, () => JSON.parse(flat)))
+      }
+      expect(codes).toEqual(new Set(['UNPROCESSABLE']))
       expect(refusing / parsing).toBeLessThan(2)
-      expect(after.heapUsed - before.heapUsed).toBeLessThan(50 * 1024 * 1024)
-      expect(after.rss - before.rss).toBeLessThan(50 * 1024 * 1024)
+      expect(memory).toBeLessThan(50 * 1024 * 1024)
     },
   )
 
