@@ -201,6 +201,8 @@ test('rows that came before a session ended are not there twice after the next l
     return route.fulfill({ body: [...items, JSON.stringify({ error }), ''].join('\n') })
   })
   await page.getByPlaceholder('Search').fill('food')
+  await page.getByRole('dialog').getByText('The page is as you left it').waitFor()
+  await logIn(page, server.commands)
   await page.locator('.page-title').getByText('3', { exact: true }).waitFor()
   expect(ended).toBe(3)
   expect(await page.getByRole('grid').getByRole('row').count()).toBe(4)

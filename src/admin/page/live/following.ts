@@ -1,6 +1,6 @@
-import { effect, signal } from '@preact/signals'
+import { computed, effect, signal } from '@preact/signals'
 import { follow, type FollowState } from '../server/call'
-import { may, session } from '../server/session'
+import { may } from '../server/session'
 import { database } from '../shell/route'
 import type { LiveEvent } from '../../../host/live-event'
 import { addItems, EMPTY_FEED, type Feed } from './feed'
@@ -18,9 +18,15 @@ let waiting: LiveEvent[] = []
 const MOST_WAITING = 2_000
 let frame: number | undefined
 
+/** Also while the session has ended: it goes on after the next login. */
+const mayFollow = computed(() => may('live.follow'))
+/** Counts how often a person tried again. */
+const turn = signal(0)
+
 effect(() => {
   const name = database.value
-  if (!session.value || name === '' || !may('live.follow')) return undefined
+  if (name === '' || !mayFollow.value) return undefined
+  void turn.value
   const abort = new AbortController()
   if (followed !== name) clear()
   followed = name
@@ -34,6 +40,11 @@ effect(() => {
 })
 
 let followed = ''
+
+/** Follows again after a failure. */
+export function tryAgain(): void {
+  turn.value += 1
+}
 
 /** Lines appear once per frame, however many items arrive. */
 function take(item: unknown): void {

@@ -8,7 +8,16 @@ import { useShortcut } from '../shell/keys'
 import { Connect } from './connect'
 import { EntryRow } from './entry'
 import { type Entry, matches } from './feed'
-import { clear, failure, feed, isPaused, state, togglePause, waitingCount } from './following'
+import {
+  clear,
+  failure,
+  feed,
+  isPaused,
+  state,
+  togglePause,
+  tryAgain,
+  waitingCount,
+} from './following'
 
 /** A line per commit, with the devices that heard of it, and per rejected write. */
 export function Live() {
@@ -36,7 +45,7 @@ export function Live() {
           Clear
         </button>
       </PageHead>
-      <Failure error={failure.value} />
+      <Failure error={failure.value} onAgain={tryAgain} />
       {entries.length === 0 ? (
         <Connect />
       ) : (

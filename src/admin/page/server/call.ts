@@ -1,17 +1,10 @@
 import { inSlices } from '../parts/slices'
 import { createLineSplitter } from './lines'
 import { LONG, parseSteps } from './parse'
-import { isReachable, post, request } from './request'
-import {
-  CONFIRMATION_NEEDED,
-  isPassing,
-  readRefusal,
-  Refusal,
-  SESSION_ENDED,
-  unreachable,
-} from './refusal'
+import { isReachable, post, refusalOf, request, sessionKey } from './request'
+import { CONFIRMATION_NEEDED, isPassing, Refusal, SESSION_ENDED, unreachable } from './refusal'
 import { confirm } from './confirmation'
-import { operations, session } from './session'
+import { operations, refreshSession, session } from './session'
 
 export interface Progress {
   readonly done: number
@@ -37,7 +30,6 @@ type Event =
   | { readonly progress: Progress }
   | { readonly item: unknown }
   | { readonly result: unknown }
-  | { readonly error: unknown }
 
 /**
  * Runs an operation of the table, and resolves to its output. One that needs a fresh login runs again after it, and one
@@ -92,11 +84,11 @@ async function attempt<Output>(
   input: object,
   options: CallOptions,
 ): Promise<Output> {
+  const key = sessionKey.peek()
   const answer = await send(operation, input, options)
-  for await (const event of eventsOf(answer, options.signal)) {
+  for await (const event of eventsOf(answer, key, options.signal)) {
     if ('progress' in event) options.onProgress?.(event.progress)
     else if ('item' in event) options.onItem?.(event.item)
-    else if ('error' in event) throw readRefusal(answer.status, event.error)
     else return event.result as Output
   }
   isReachable.value = false
@@ -121,8 +113,15 @@ function withJson(input: object, json: Readonly<Record<string, string>>): string
   return `{${[...(first === '' ? [] : [first]), ...parts].join(',')}}`
 }
 
-/** The events of an answer. Breaking off cancels the answer, and with it the operation. */
-async function* eventsOf(answer: Response, signal?: AbortSignal): AsyncGenerator<Event> {
+/**
+ * The events of the answer to a request with this key of a session. Breaking off cancels the answer, and with it the
+ * operation. Throws a `Refusal`, also one that is an event.
+ */
+async function* eventsOf(
+  answer: Response,
+  key: string | null,
+  signal?: AbortSignal,
+): AsyncGenerator<Event> {
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
   if (reader === undefined) return
   const split = createLineSplitter()
@@ -130,7 +129,11 @@ async function* eventsOf(answer: Response, signal?: AbortSignal): AsyncGenerator
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      for (const line of split(value)) yield await readEvent(line, signal)
+      for (const line of split(value)) {
+        const event = await readLine(line, signal)
+        if ('error' in event) throw refusalOf(answer.status, event.error, key)
+        yield event
+      }
     }
   } catch (error) {
     if (signal?.aborted === true || error instanceof Refusal || error instanceof SyntaxError) {
@@ -143,18 +146,23 @@ async function* eventsOf(answer: Response, signal?: AbortSignal): AsyncGenerator
   }
 }
 
-async function readEvent(line: string, signal: AbortSignal | undefined): Promise<Event> {
-  return (line.length > LONG ? await inSlices(parseSteps(line), signal) : JSON.parse(line)) as Event
+type Line = Event | { readonly error: unknown }
+
+async function readLine(line: string, signal: AbortSignal | undefined): Promise<Line> {
+  return (line.length > LONG ? await inSlices(parseSteps(line), signal) : JSON.parse(line)) as Line
 }
 
+/** Of an answer that has begun: the scopes of the client were changed. */
+const NOT_AUTHORIZED = 'NOT_AUTHORIZED'
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 10_000
 
 export type FollowState = 'connecting' | 'following' | 'cut'
 
 /**
- * Runs an operation that goes on until its caller ends it, and starts it again when the way to the server is cut.
- * Resolves when `signal` ends it. Throws the refusals of the operation.
+ * Runs an operation that goes on until its caller ends it, and starts it again when the way to the server is cut, after
+ * the next login when the session has ended, and with the rights that the session has when those were changed. Resolves
+ * when `signal` ends it. Throws the refusals of the operation.
  */
 export async function follow(
   operation: string,
@@ -169,17 +177,26 @@ export async function follow(
   let pause = FIRST_PAUSE_MS
   onState('connecting')
   while (!signal.aborted) {
+    let hasBegun = false
     try {
+      if (session.peek() === null) await untilLoggedIn(signal)
+      const key = sessionKey.peek()
       const answer = await post(`api/${operation}`, input, signal)
+      hasBegun = true
       onState('following')
       pause = FIRST_PAUSE_MS
-      for await (const event of eventsOf(answer, signal)) {
-        if ('item' in event) onItem(event.item)
-        else if ('error' in event) throw readRefusal(answer.status, event.error)
+      for await (const event of eventsOf(answer, key, signal)) {
+        if ('item' in event && !signal.aborted) onItem(event.item)
       }
     } catch (error) {
       if (signal.aborted) return
-      if (error instanceof Refusal && !isPassing(error)) throw error
+      const code = error instanceof Refusal && !isPassing(error) ? error.code : null
+      if (code === SESSION_ENDED) {
+        onState('connecting')
+        continue
+      }
+      if (hasBegun && code === NOT_AUTHORIZED) await refreshSession().catch(() => undefined)
+      else if (code !== null) throw error
     }
     onState('cut')
     await wait(pause, signal)

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { readRefusal, SESSION_ENDED, unreachable } from './refusal'
+import { readRefusal, type Refusal, SESSION_ENDED, unreachable } from './refusal'
 
 /** The address of the page, which has no slash at its end: everything that it calls is below. */
 export const BASE = globalThis.location?.pathname ?? ''
@@ -12,18 +12,24 @@ export const sessionKey = signal<string | null>(null)
 /** False from the first request without an answer to the next with one. */
 export const isReachable = signal(true)
 
-/** Called with each answer that says that the session has ended. */
+/** Called when the server says that the session of this tab has ended. */
 export const onSessionEnd: { handler: () => void } = { handler: () => undefined }
 
 /** Calls the server with both halves of the session. Throws a `Refusal`. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers)
-  if (sessionKey.value !== null) headers.set(KEY_HEADER, sessionKey.value)
+  const key = sessionKey.peek()
+  if (key !== null) headers.set(KEY_HEADER, key)
   const answer = await send(`${BASE}/${path}`, { ...init, headers })
   if (answer.ok) return answer
-  const refusal = readRefusal(answer.status, await answer.json().catch(() => null))
-  if (answer.status === 401 && refusal.code === SESSION_ENDED) onSessionEnd.handler()
-  throw refusal
+  throw refusalOf(answer.status, await answer.json().catch(() => null), key)
+}
+
+/** The refusal of a request with this key. Tells of the end of the session, unless another has begun since. */
+export function refusalOf(status: number, error: unknown, key: string | null): Refusal {
+  const refusal = readRefusal(status, error)
+  if (refusal.code === SESSION_ENDED && key === sessionKey.peek()) onSessionEnd.handler()
+  return refusal
 }
 
 async function send(address: string, init: RequestInit): Promise<Response> {

@@ -34,6 +34,8 @@ export const operations = signal<ReadonlyMap<string, OperationInfo>>(new Map())
 /** True when a session was open in this tab before: its pages stay as they are behind the login. */
 export const hasEnded = signal(false)
 
+export const isLoggedIn = computed(() => Boolean(session.value))
+
 export const isReadOnly = computed(() => session.value?.isReadOnly ?? true)
 
 /** True when the session may use an operation. */
@@ -126,10 +128,12 @@ export async function logOut(): Promise<void> {
   hasEnded.value = false
 }
 
-/** Asks again for the times of the session. */
+/** Asks again for the times of the session, and for its operations if it has other scopes now. */
 export async function refreshSession(): Promise<void> {
-  const answer = await request('session')
-  session.value = (await answer.json()) as Session
+  const before = session.peek()?.scopes
+  const found = (await (await request('session')).json()) as Session
+  if (found.scopes.join() === before?.join()) session.value = found
+  else await open(found)
 }
 
 /** False when the key belongs to no session any more. */

@@ -1,6 +1,6 @@
 import { computed, effect, signal } from '@preact/signals'
 import { call } from '../server/call'
-import { may, session } from '../server/session'
+import { isLoggedIn, may, session } from '../server/session'
 
 export interface DatabaseInfo {
   readonly name: string
@@ -24,10 +24,10 @@ export function urlOf(name: string): string {
 
 /** Asks for the list again, after a database was created or deleted. */
 export async function reloadDatabases(): Promise<void> {
-  if (!session.peek() || !may('db.list')) return
+  if (!isLoggedIn.peek() || !may('db.list')) return
   listed.value = await call<readonly DatabaseInfo[]>('db.list', {}).catch(() => listed.peek())
 }
 
 effect(() => {
-  if (session.value) void reloadDatabases()
+  if (isLoggedIn.value) void reloadDatabases()
 })

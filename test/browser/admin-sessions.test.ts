@@ -1,0 +1,128 @@
+import { expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { setupAdmin } from '../http/admin/setup'
+import { until } from '../timing'
+import { openAdmin } from './admin-page'
+import { useChromium } from './chromium'
+
+/** Sessions of the page for administrators that go on, end, and begin again in an open page. */
+
+const browser = useChromium()
+
+test('Live follows on when the times of the session are asked for', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const follows = countRequests(page, 'api/live.follow')
+  await page.clock.install()
+  const { faults } = await openAdmin(page, server.commands)
+  await page.getByText('Following').waitFor()
+  const asked = page.waitForResponse((answer) => answer.url().endsWith('/admin/session'))
+  await page.clock.fastForward(31_000)
+  await asked
+  await write(server, 'https://one.example')
+  await page.locator('.entry', { hasText: 'one.example' }).waitFor()
+  expect({ follows: follows(), faults }).toEqual({ follows: 1, faults: [] })
+})
+
+test('a session that ends shows the login at once, and Log and Live go on after it', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands, '#/main/server/log')
+  await untilLogged(page, `${server.main}/all/one`)
+  await server.commands.run('session.revoke', {})
+  await write(server, 'https://two.example')
+  await logInAgain(page, server)
+  await untilLogged(page, `${server.main}/all/three`)
+  await page.evaluate(`location.hash = '#/main/live'`)
+  await page.getByText('This page missed 1 change here').waitFor()
+  await write(server, 'https://four.example')
+  await page.locator('.entry', { hasText: 'four.example' }).waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+  expect(faults).toEqual([])
+})
+
+test('when the scopes of its client change, Live goes on with the operations that it has then', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  let cuts = 0
+  const { promise: isReady, resolve: cut } = Promise.withResolvers<void>()
+  await page.route('**/admin/api/live.follow', async (route) => {
+    await isReady
+    cuts += 1
+    if (cuts > 1) return route.continue()
+    const error = { code: 'NOT_AUTHORIZED', status: 403, message: 'The scopes were changed' }
+    return route.fulfill({ body: `${JSON.stringify({ error })}\n` })
+  })
+  await page.route('**/admin/session', async (route) => {
+    if (route.request().method() !== 'GET') return route.continue()
+    const session = (await (await route.fetch()).json()) as object
+    return route.fulfill({ json: { ...session, scopes: ['GLOBAL_READ'] } })
+  })
+  const { faults } = await openAdmin(page, server.commands)
+  await page.getByRole('link', { name: 'Jobs' }).waitFor()
+  await page.route('**/admin/operations', async (route) => {
+    const all = (await (await route.fetch()).json()) as { readonly name: string }[]
+    return route.fulfill({ json: all.filter(({ name }) => name !== 'job.list') })
+  })
+  cut()
+  await page.getByRole('link', { name: 'Jobs' }).waitFor({ state: 'detached' })
+  await page.getByText('Following').waitFor()
+  await write(server, 'https://one.example')
+  await page.locator('.entry', { hasText: 'one.example' }).waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+  expect({ cuts, faults }).toEqual({ cuts: 2, faults: [] })
+})
+
+test('a failure of Live is tried again by a button', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  let isBroken = true
+  await page.route('**/admin/api/live.follow', (route) => {
+    const json = { code: 'INTERNAL', message: 'Something went wrong' }
+    return isBroken ? route.fulfill({ status: 500, json }) : route.continue()
+  })
+  await openAdmin(page, server.commands)
+  await page.getByText('Something went wrong').waitFor()
+  isBroken = false
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByText('Following').waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+})
+
+type Server = Awaited<ReturnType<typeof setupAdmin>>
+
+async function write({ commands }: Server, origin: string): Promise<void> {
+  await commands.run('origin.add', { database: 'main', origin })
+}
+
+/** Waits until the log shows a request for this address, which is sent again and again. */
+async function untilLogged(page: Page, url: string): Promise<void> {
+  const { pathname } = new URL(url)
+  const line = page.getByRole('list', { name: 'Log' }).getByText(pathname)
+  await until(async () => {
+    await fetch(url)
+    return (await line.count()) > 0
+  })
+}
+
+/** Pastes a new link into the dialog of a session that has ended. */
+async function logInAgain(page: Page, { commands }: Server): Promise<void> {
+  const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+  const { url } = await commands.run('session.link', {})
+  await dialog.getByLabel('Paste it here').fill(url)
+  await dialog.getByRole('button', { name: 'Log in' }).click()
+  await dialog.waitFor({ state: 'detached' })
+}
+
+/** Counts the requests of a page for a path below that of the page. */
+function countRequests(page: Page, path: string): () => number {
+  let count = 0
+  page.on('request', (request) => {
+    if (request.url().endsWith(`/admin/${path}`)) count += 1
+  })
+  return () => count
+}
