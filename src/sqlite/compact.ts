@@ -1,4 +1,4 @@
-import { renameSync, rmSync, statSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncPathNow } from '../disk'
 import type { Compacted } from '../domain/store/store'
@@ -6,6 +6,7 @@ import { SatchelError } from '../domain/value/error'
 import type { Durability } from './durability'
 import { runFileTask } from './file-task'
 import { removeCopy } from './prepare'
+import { sizeOf } from './private-file'
 import { checkStructure } from './shared-worker'
 
 /** How often the progress is looked at, ms. */
@@ -75,8 +76,4 @@ function explained(error: unknown, file: string, bytes: number): unknown {
   }
   const words = error instanceof Error ? error.message : String(error)
   return new SatchelError('STORAGE_FAILED', `${file} is as it was: ${words}`, { cause: error })
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, statSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { platform } from 'node:os'
 import { basename, join } from 'node:path'
 import type { Migration } from '../../migrations/sqlite/index'
@@ -22,12 +22,13 @@ import { publishGroup, sealGroup } from './group'
 import { type Verified, verifyRows } from './integrity'
 import { createPace } from './pace'
 import type { PageCaches } from './page-caches'
-import type { LogIndex } from './private-file'
-import { copyBlank, prepareFile, requireSqlite, sqliteVersion } from './prepare'
+import { type LogIndex, sizeOf } from './private-file'
+import { copyBlank, prepareFile, requireSqlite } from './prepare'
 import { checkStructure } from './shared-worker'
 import { loadCommitted, loadId } from './state'
 import { SqliteReadTx, type SqliteWriteTx } from './tx'
 import { requirePlain } from './steps'
+import { sqliteVersion } from './version'
 import { createWriter } from './writer'
 
 export interface DatabaseOptions {
@@ -73,7 +74,7 @@ export function openDatabase(
     makeFolder(folder)
     if (durability === 'none' && migrations === undefined) copyBlank(file)
     const [index, writing] = openWriter(file, (chosen) => open('write', chosen))
-    requireSqlite(sqliteVersion(writing), platform(), (sentence) => report?.(name, sentence))
+    requireSqlite(sqliteVersion(), platform(), (sentence) => report?.(name, sentence))
     prepareFile(writing, file, clock, migrations)
     return serveDatabase({ name, file, index }, writing, open('read', index), connections, options)
   } catch (error) {
@@ -263,10 +264,6 @@ function serveDatabase(
       return closing
     },
   }
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
 function isClosing(name: string): SatchelError {

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { hasErrno } from '../disk'
 import { SatchelError } from '../domain/value/error'
+import { sizeOf } from './private-file'
 
 /**
  * The step of the last commit that changed the counters, as it stands in the row of `database`: the
@@ -44,7 +45,7 @@ export function requireOwnLog(file: string): void {
 /** A file that cannot be read is left to SQLite, which says why. */
 function belongs(file: string, log: string): boolean {
   try {
-    const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
+    const size = sizeOf(log)
     if (size <= LOG_HEADER || !existsSync(file)) return true
     const base = readBase(file)
     if (base === undefined) return true

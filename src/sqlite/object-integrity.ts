@@ -1,5 +1,5 @@
 import type { Fault, Meaning, Meanings, Problem } from '../domain/store/integrity'
-import type { IndexEntry } from '../domain/store/objects'
+import { entryName, type IndexEntry } from '../domain/store/objects'
 import type { Membership } from '../domain/store/memberships'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
@@ -262,7 +262,7 @@ export function checkEntries(
       known.set(row.seq, entriesAt(context, table, row.seq, meanings))
     }
     const entries = known.get(row.seq)
-    if (entries === undefined || entries.has(nameOf(row))) continue
+    if (entries === undefined || entries.has(entryName(row))) continue
     if (accepting === undefined) {
       faults.push({
         problem: 'stale entry',
@@ -294,11 +294,7 @@ function entriesAt(
 ): ReadonlySet<string> | undefined {
   const found = meaningAt(context, table, 'seq', seq, meanings)
   if (found === 'gone') return new Set()
-  return found && new Set(found.meaning.entries.map(nameOf))
-}
-
-function nameOf({ index, key }: IndexEntry): string {
-  return `${index} ${Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')}`
+  return found && new Set(found.meaning.entries.map(entryName))
 }
 
 function keyAt({ connection }: TxContext, { number }: Table, seq: number): string {

@@ -96,10 +96,6 @@ export function migrateFile(
   migrate(connection, (newest) => backUp(connection, file, `${file}.before-${newest}`), list)
 }
 
-export function sqliteVersion({ prepare }: Connection): string {
-  return prepare<{ version: string }>('SELECT sqlite_version() AS version').get()?.version ?? '0'
-}
-
 /**
  * Throws `STORAGE_FAILED` for a SQLite that is too old. On macOS it is Apple's, which we cannot
  * choose: there the sentence goes to `warn` (design.md §2).

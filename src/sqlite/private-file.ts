@@ -1,5 +1,5 @@
 import { constants as sqlite, Database, SQLiteError } from 'bun:sqlite'
-import { chmodSync, closeSync, existsSync, lstatSync, realpathSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createOwnFile, worksForAnother } from '../disk'
@@ -21,6 +21,11 @@ export function keepPrivate(file: string): void {
   } catch {
     // A file system without modes cannot be more private; SQLite reports any other failure.
   }
+}
+
+/** The bytes of a file, 0 when there is none. */
+export function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
 function statsOf(path: string) {

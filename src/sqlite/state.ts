@@ -61,15 +61,15 @@ export interface Committed {
 }
 
 export function loadCommitted(connection: Connection): Committed {
-  const counters = loadCounters(connection)
+  const { sealed, oldest, ...counters } = loadNumbers(connection)
   return {
     counters,
     commits: 0,
     tables: loadTables(connection),
-    sealed: loadSealed(connection),
+    sealed: sealed !== 0,
     run: randomToken(9),
     runs: loadRuns(connection),
-    oldest: loadOldest(connection),
+    oldest,
     newestOperation: counters.revision,
     erasing: loadErasing(connection),
     heads: new Heads(connection, counters.revision),
@@ -83,14 +83,14 @@ export function loadCommitted(connection: Connection): Committed {
   }
 }
 
-function loadCounters(connection: Connection): Counters {
+function loadNumbers(connection: Connection) {
   const row = connection
-    .prepare<Counters>(
-      'SELECT revision, next_seq AS nextSeq, id_high_water AS idHighWater, objects, users FROM database',
+    .prepare<Counters & { sealed: number; oldest: number }>(
+      'SELECT revision, next_seq AS nextSeq, id_high_water AS idHighWater, objects, users, sealed, oldest_revision AS oldest FROM database',
     )
     .get()
   if (row === null) throw new Error('the database row is missing')
-  return { ...row }
+  return row
 }
 
 export function loadId(connection: Connection): string {
@@ -106,13 +106,6 @@ export function loadSealed(connection: Connection): boolean {
 
 function loadRuns(connection: Connection): Run[] {
   return connection.prepare<Run>('SELECT run AS id, first FROM runs ORDER BY first').all()
-}
-
-function loadOldest(connection: Connection): number {
-  const row = connection
-    .prepare<{ oldest: number }>('SELECT oldest_revision AS oldest FROM database')
-    .get()
-  return row?.oldest ?? 0
 }
 
 export function loadErasing(connection: Connection): ReadonlySet<RealmRef> {

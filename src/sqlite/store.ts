@@ -4,7 +4,6 @@ import {
   readdirSync,
   renameSync,
   rmSync,
-  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -25,7 +24,7 @@ import { type DatabaseOptions, openDatabase, type SqliteDatabase } from './datab
 import { requireLog, requireOwnLog, requireSoundLog } from './log-file'
 import { migrateApart } from './migration'
 import { createPageCaches } from './page-caches'
-import { keepPrivate } from './private-file'
+import { keepPrivate, sizeOf } from './private-file'
 import { openRegistry, renewIdentity } from './registry'
 
 export interface SqliteStoreOptions extends Omit<DatabaseOptions, 'caches' | 'onClose'> {
@@ -266,10 +265,6 @@ function requireWhole(file: string, hadData: boolean): void {
   if (isEmpty || (size % SMALLEST_PAGE !== 0 && log === 0)) {
     throw lost(file, `was cut off at ${size} bytes`)
   }
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
 function lost(file: string, fault: string): SatchelError {

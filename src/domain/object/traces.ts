@@ -1,4 +1,10 @@
-import type { IndexEntry, ObjectPut, StoredObject, Traces } from '../store/objects'
+import {
+  entryName,
+  type IndexEntry,
+  type ObjectPut,
+  type StoredObject,
+  type Traces,
+} from '../store/objects'
 import { hasOwnKey, indexedValues, indexKey } from '../value/index-key'
 import { type WireObject, parseStored } from '../value/value'
 import { blobsIn, mentionsBlobs } from '../value/blob'
@@ -113,12 +119,8 @@ function hasShared(parts: readonly Indexed[]): boolean {
 }
 
 function entriesWithout(entries: readonly IndexEntry[], others: readonly IndexEntry[]) {
-  const known = new Set(others.map(nameOf))
-  return entries.filter((entry) => !known.has(nameOf(entry)))
-}
-
-function nameOf({ index, key }: IndexEntry): string {
-  return `${index} ${Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')}`
+  const known = new Set(others.map(entryName))
+  return entries.filter((entry) => !known.has(entryName(entry)))
 }
 
 /** More entries are encoded one by one while they are written: thousands take time and memory. */

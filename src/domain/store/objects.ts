@@ -229,6 +229,11 @@ export interface IndexEntry {
   readonly key: Uint8Array
 }
 
+/** Differs for two entries of an object. */
+export function entryName({ index, key }: IndexEntry): string {
+  return `${index} ${Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')}`
+}
+
 /** Entries that are made while they are taken: thousands of them take time and memory. */
 export interface ManyEntries extends Iterable<IndexEntry> {
   /** How many there are at most. */
