@@ -65,7 +65,7 @@ onSessionEnd.handler = forget
 
 /** Finds the session of this tab: by the kept key, by another tab, and by the code of a link. */
 export async function resume(): Promise<void> {
-  const code = takeLinkCode()
+  const code = takeLinkCode(`${location.pathname}#/`)
   const kept = sessionStorage.getItem(STORED)
   if (kept === null || !(await adopt(kept))) await askOthers()
   if (code !== undefined) {
@@ -86,16 +86,17 @@ async function askOthers(): Promise<void> {
 /** The refusal of the link that opened the page. */
 export const loginError = signal<string | null>(null)
 
-/** The code of a link, `#<code>`, is removed from the history at once. Addresses of pages begin with `#/`. */
-function takeLinkCode(): string | undefined {
+/** The code of a link, `#<code>`, is replaced in the history at once. Addresses of pages begin with `#/`. */
+function takeLinkCode(address: string): string | undefined {
   const text = location.hash.slice(1)
   if (text === '' || text.startsWith('/')) return undefined
-  history.replaceState(null, '', `${location.pathname}#/`)
+  history.replaceState(null, '', address)
   return text
 }
 
-addEventListener('hashchange', () => {
-  const code = takeLinkCode()
+addEventListener('hashchange', ({ oldURL }) => {
+  // The page stays where it is, with all that is typed into it.
+  const code = takeLinkCode(oldURL)
   if (code !== undefined) void logIn({ code }).catch(() => undefined)
 })
 
