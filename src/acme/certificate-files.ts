@@ -11,7 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { createOwnFile, makeFolder, syncPathNow } from '../disk'
@@ -35,12 +35,18 @@ export interface CertificateFiles {
   /** The present certificate; undefined before the first, and for a file that cannot be read as one. */
   certificate(): X509Certificate | undefined
   keep(chain: string, key: KeyObject): void
+  /** Throws when the disk has no room for a chain: the authority counts orders whose certificate is lost, too. */
+  requireRoom(): void
   /** The key of the account at the authority, made at its first use. */
   accountKey(): KeyObject
-  /** A lost or damaged state is an empty one. */
+  /** The state that was kept last; a lost or damaged file is an empty one. */
   state(): RenewalState
+  /** Remembers the state until the process ends, also when it throws because the disk takes no file. */
   keepState(state: RenewalState): void
 }
+
+/** More than a chain with its key has, in bytes. */
+const ROOM_BYTES = 64 * 1024
 
 const NO_STATE: RenewalState = { renewAt: 0, askAt: 0, waitUntil: 0, failure: null }
 
@@ -51,6 +57,7 @@ export function openCertificateFiles(data: string): CertificateFiles {
   const [pair, account, state] = ['certificate.pem', 'account.pem', 'state.json'].map((name) =>
     join(folder, name),
   ) as [string, string, string]
+  let kept: RenewalState | undefined
   return {
     pair,
     certificate: () =>
@@ -60,14 +67,20 @@ export function openCertificateFiles(data: string): CertificateFiles {
       if (!existsSync(account)) replaceFile(folder, account, pemOf(newKey()))
       return createPrivateKey(readFileSync(account))
     },
-    state() {
-      try {
-        return { ...NO_STATE, ...(JSON.parse(readFileSync(state, 'utf8')) as RenewalState) }
-      } catch {
-        return NO_STATE
-      }
+    requireRoom: () => rmSync(writeDraft(pair, ' '.repeat(ROOM_BYTES))),
+    state: () => (kept ??= readState(state)),
+    keepState(next) {
+      kept = next
+      replaceFile(folder, state, `${JSON.stringify(next)}\n`)
     },
-    keepState: (next) => replaceFile(folder, state, `${JSON.stringify(next)}\n`),
+  }
+}
+
+function readState(path: string): RenewalState {
+  try {
+    return { ...NO_STATE, ...(JSON.parse(readFileSync(path, 'utf8')) as RenewalState) }
+  } catch {
+    return NO_STATE
   }
 }
 
@@ -82,15 +95,23 @@ function pemOf(key: KeyObject): string {
 
 /** Readers see the old content or the new one, also after power loss. */
 function replaceFile(folder: string, path: string, content: string): void {
+  renameSync(writeDraft(path, content), path)
+  syncPathNow(folder)
+}
+
+/** Writes a whole file beside the path, or none, and returns its path. */
+function writeDraft(path: string, content: string): string {
   const draft = `${path}.new`
   rmSync(draft, { force: true })
   const file = createOwnFile(draft)
   try {
-    writeSync(file, content)
+    writeFileSync(file, content)
     fsyncSync(file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
   } finally {
     closeSync(file)
   }
-  renameSync(draft, path)
-  syncPathNow(folder)
+  return draft
 }

@@ -4,7 +4,7 @@ import { DAY, HOUR, MINUTE } from '../domain/value/time'
 import { serverLog } from '../log/log'
 import { type CertificateStatus, parseCertificate } from '../net/certificate'
 import { type AcmeAccount, AcmeError } from './client'
-import { type CertificateFiles, newKey } from './certificate-files'
+import { type CertificateFiles, newKey, type RenewalState } from './certificate-files'
 
 /** Gets the certificate of a server and renews it. */
 export interface Renewal extends AsyncDisposable {
@@ -69,12 +69,13 @@ export function createRenewal(parts: RenewalParts): Renewal {
   }
 
   async function renew(): Promise<void> {
+    files.requireRoom()
     const account = await open(files.accountKey(), stop.signal)
     const key = newKey()
     const chain = await account.certify(names, key)
     const renewAt = usualTime(readCertificate(chain, names, key), random)
     files.keep(chain, key)
-    files.keepState({ renewAt, askAt: clock.now(), waitUntil: 0, failure: null })
+    remember({ renewAt, askAt: clock.now(), waitUntil: 0, failure: null })
     serverLog.info('A certificate was issued', { names, renewal: new Date(renewAt).toISOString() })
     isWaiting = true
     await takeIntoUse()
@@ -104,11 +105,11 @@ export function createRenewal(parts: RenewalParts): Renewal {
         told === undefined ? usual : within(told.start, told.end, state.renewAt, random)
       const renewAt = Math.min(wanted, timeAt(present, LATEST_SHARE_OF_LIFE))
       const askAt = now + Math.max(told?.askAfter ?? ASK_EVERY_MS, LOOK_EVERY_MS)
-      files.keepState({ ...state, renewAt, askAt })
+      remember({ ...state, renewAt, askAt })
     } catch (error) {
       if (stop.signal.aborted) throw error
       serverLog.warning('The authority did not tell when to renew the certificate', { error })
-      files.keepState({ ...state, renewAt: usual, askAt: now + ASK_EVERY_MS })
+      remember({ ...state, renewAt: usual, askAt: now + ASK_EVERY_MS })
     }
   }
 
@@ -120,13 +121,22 @@ export function createRenewal(parts: RenewalParts): Renewal {
     const asked = Math.min(LONGEST_ASKED_PAUSE_MS, told)
     const waitUntil = now + Math.max(pause, asked)
     const reason = error instanceof AcmeError ? error.message : 'See the log of the server'
-    files.keepState({ ...files.state(), waitUntil, failure: { at: now, attempts, reason } })
+    remember({ ...files.state(), waitUntil, failure: { at: now, attempts, reason } })
     serverLog.error('No certificate was issued, which will be tried again', {
       names,
       attempts,
       next: new Date(waitUntil).toISOString(),
       error,
     })
+  }
+
+  /** The pause holds although the disk is full: the authority counts attempts. */
+  function remember(state: RenewalState): void {
+    try {
+      files.keepState(state)
+    } catch (error) {
+      serverLog.error('The time of the next certificate cannot be stored', { error })
+    }
   }
 
   function look(): Promise<void> {

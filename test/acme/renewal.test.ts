@@ -1,5 +1,13 @@
 import { expect, test } from 'bun:test'
-import { statSync } from 'node:fs'
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { newKey, openCertificateFiles } from '../../src/acme/certificate-files'
 import { openAccount } from '../../src/acme/client'
@@ -7,14 +15,15 @@ import { createRenewal } from '../../src/acme/renewal'
 import { startResponder } from '../../src/acme/responder'
 import { createTestClock, DAY } from '../auth/setup'
 import { temporaryFolder } from '../setup'
+import { mayMount, mountSmallDisk } from '../small-disk'
 import { startAuthority } from './authority'
 
 const HOUR = DAY / 24
 const NAMES = ['db.example.com', 'sync.example.com']
 
-function setup() {
+function setup(data?: string) {
   const stack = new AsyncDisposableStack()
-  const folder = stack.use(temporaryFolder())
+  const folder = data === undefined ? stack.use(temporaryFolder()) : { path: data }
   const clock = createTestClock()
   const authority = stack.use(startAuthority(() => clock.now()))
   let isReady = false
@@ -271,6 +280,45 @@ test('takes a certificate into use at a later look when its port was taken, with
   expect(at.files.certificate()?.serialNumber).toBe(kept)
   expect(renewal.status().failure).toBeNull()
 })
+
+test.skipIf(!mayMount)(
+  'on a full disk (needs root) orders nothing, waits, and keeps the old certificate with its key',
+  async () => {
+    using disk = mountSmallDisk('1m')
+    await using at = setup(disk.path)
+    await using renewal = at.start()
+    await renewal.look()
+    const pair = readFileSync(at.files.pair, 'utf8')
+    at.clock.advance(70 * DAY)
+    const filler = join(disk.path, 'filler')
+    fill(filler)
+    truncateSync(filler, statSync(filler).size - 4096)
+    await renewal.look()
+    at.clock.advance(HOUR / 60)
+    await renewal.look()
+    expect(at.authority.issued).toEqual([NAMES])
+    expect(renewal.status().failure).toMatchObject({ attempts: 1 })
+    expect(readFileSync(at.files.pair, 'utf8')).toBe(pair)
+    // A chain that has no room takes no place either.
+    expect(() => at.files.keep('x'.repeat(10_000), newKey())).toThrow('ENOSPC')
+    expect(readFileSync(at.files.pair, 'utf8')).toBe(pair)
+
+    rmSync(filler)
+    at.clock.advance(HOUR)
+    await renewal.look()
+    expect(at.authority.issued).toEqual([NAMES, NAMES])
+    expect(renewal.status().failure).toBeNull()
+  },
+)
+
+function fill(path: string): void {
+  const file = openSync(path, 'w')
+  try {
+    for (;;) writeSync(file, Buffer.alloc(4096))
+  } catch {
+    closeSync(file)
+  }
+}
 
 test('gets a new certificate when a name was added', async () => {
   await using at = setup()
