@@ -32,8 +32,10 @@ export interface BucketCredentials {
   readonly sessionToken?: string
 }
 
-/** Sent at once, in bytes; two of them are in memory. */
+/** Sent at once, in bytes, at least; two of them are in memory. */
 const PART_BYTES = 5 * 1024 * 1024
+/** An object of a bucket has 10,000 parts at most; some are left for its seal, and for a file that grows meanwhile. */
+const PARTS_OF_A_FILE = 9_000
 /** A backup without a manifest is abandoned after this time: a bucket has no lock that tells it. */
 const ABANDONED_AFTER_MS = 2 * DAY
 
@@ -88,9 +90,10 @@ export function openBucketTarget(address: string, options: BucketOptions): Targe
     }
   }
 
-  function create(backup: string, path: string): Sink {
+  function create(backup: string, path: string, bytes = 0): Sink {
     const object = objectOf(backup, path)
-    const writer = client.file(object).writer({ partSize: PART_BYTES, queueSize: 1, retry: 3 })
+    const partSize = Math.max(PART_BYTES, Math.ceil(bytes / PARTS_OF_A_FILE))
+    const writer = client.file(object).writer({ partSize, queueSize: 1, retry: 3 })
     const sealer = key === null ? undefined : createSealer(key, `${backup}/${path}`)
     const put = async (bytes: Uint8Array) => {
       // The writer keeps what it is given.
@@ -120,7 +123,7 @@ export function openBucketTarget(address: string, options: BucketOptions): Targe
       if (!(await explained(address, () => file.exists()))) {
         throw new SatchelError('DAMAGED', `${path} is missing from the backup`)
       }
-      const bytes = file.stream()
+      const bytes = explainedPieces(address, file.stream())
       yield* key === null ? bytes : unseal(key, `${backup}/${path}`, bytes)
     },
   }
@@ -140,7 +143,7 @@ export function openBucketTarget(address: string, options: BucketOptions): Targe
       requireName(backup)
       let isFinished = false
       return {
-        create: async (path) => create(backup, path),
+        create: async (path, bytes) => create(backup, path, bytes),
         reuse: async () => false,
         sync: async () => reader,
         async finish(manifest) {
@@ -219,13 +222,28 @@ function requireSecure(endpoint: string | undefined): void {
   )
 }
 
-/** The words of the service say what is wrong, and no secret. */
+/** A connection that breaks is no damage of the backup. */
+async function* explainedPieces(
+  address: string,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* pieces
+  } catch (cause) {
+    throw unusable(address, cause)
+  }
+}
+
 async function explained<T>(address: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
-    if (cause instanceof SatchelError) throw cause
-    const words = cause instanceof Error ? cause.message : String(cause)
-    throw new SatchelError('STORAGE_FAILED', `${address} cannot be used: ${words}`, { cause })
+    throw cause instanceof SatchelError ? cause : unusable(address, cause)
   }
+}
+
+/** The words of the service say what is wrong, and no secret. */
+function unusable(address: string, cause: unknown): SatchelError {
+  const words = cause instanceof Error ? cause.message : String(cause)
+  return new SatchelError('STORAGE_FAILED', `${address} cannot be used: ${words}`, { cause })
 }

@@ -133,7 +133,7 @@ function createBackupWriter(target: Target, draft: Draft, before: string | undef
     } else if (head.kind === 'file') {
       const folder = database === undefined ? '' : `${folderOf(database.name)}/`
       if (head.path === 'secret.key' && !target.takesKeys) return
-      part = { sink: await createHashed(draft, folder + head.path) }
+      part = { sink: await createHashed(draft, folder + head.path, head.size) }
     } else {
       await beginBlob(requireDatabase(database), head)
     }
@@ -146,7 +146,7 @@ function createBackupWriter(target: Target, draft: Draft, before: string | undef
     const blob = { hash, size, file }
     const path = blobPath(owner.name, hash)
     if (state === 'damaged') owner.blobs.damaged.push(hash)
-    else if (state === 'sent') part = { sink: await createHashed(draft, path), blob }
+    else if (state === 'sent') part = { sink: await createHashed(draft, path, size), blob }
     else if (before !== undefined && (await draft.reuse(before, path))) {
       shared += size
       await noteBlob(owner, blob)
@@ -213,8 +213,8 @@ interface HashedSink {
   discard: Sink['discard']
 }
 
-async function createHashed(draft: Draft, path: string): Promise<HashedSink> {
-  const sink = await draft.create(path)
+async function createHashed(draft: Draft, path: string, bytes?: number): Promise<HashedSink> {
+  const sink = await draft.create(path, bytes)
   const hasher = new Bun.CryptoHasher('sha256')
   let size = 0
   return {

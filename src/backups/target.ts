@@ -46,8 +46,8 @@ export interface TargetFile {
  * `clean`.
  */
 export interface Draft extends AsyncDisposable {
-  /** A new file. */
-  create(path: string): Promise<Sink>
+  /** A new file, which will have about so many bytes. */
+  create(path: string, bytes?: number): Promise<Sink>
   /** Makes the file of an earlier backup one of this; false where it must be written. */
   reuse(backup: string, path: string): Promise<boolean>
   /** Makes everything survive power loss, and leads to it before it is a backup. */

@@ -1,5 +1,6 @@
 import { BLOB_LIST, blobPath, folderOf, type Manifest, MANIFEST } from '../domain/backup/manifest'
 import { eachUntilAborted } from '../domain/value/abort'
+import { SatchelError } from '../domain/value/error'
 import { readBlobList, readManifestOf } from './contents'
 import { type BackupReader, isPath } from './target'
 
@@ -127,7 +128,7 @@ async function findFiles(
   return found
 }
 
-/** Undefined when it cannot be read. */
+/** Undefined when it cannot be read, which is no damage where the target itself cannot be used. */
 async function hashFile(
   target: BackupReader,
   backup: string,
@@ -144,7 +145,9 @@ async function hashFile(
       onBytes(piece.length)
     }
   } catch (error) {
-    if (signal?.aborted !== true && error instanceof Error && 'code' in error) return undefined
+    const isUnusable = error instanceof SatchelError && error.code !== 'DAMAGED'
+    if (signal?.aborted === true || isUnusable) throw error
+    if (error instanceof Error && 'code' in error) return undefined
     throw error
   }
   return { size, hash: hasher.digest('hex') }

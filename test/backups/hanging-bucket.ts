@@ -1,4 +1,4 @@
-/** A bucket of this machine that stops answering. */
+/** A bucket of this machine that stops answering, or whose connections break. */
 export interface HangingBucket extends Disposable {
   readonly address: string
   /** What a process needs to use it. */
@@ -10,9 +10,10 @@ export interface HangingBucket extends Disposable {
 }
 
 /**
- * `writes`: it answers to nothing that is written into it. `reads`: it takes files, and sends none.
+ * `writes`: it answers to nothing that is written into it. `reads`: it takes files, and sends none. `cuts`: it takes
+ * files, and cuts the connection before the last byte of each.
  */
-export function serveHangingBucket(hangsAt: 'writes' | 'reads' = 'writes'): HangingBucket {
+export function serveHangingBucket(hangsAt: 'writes' | 'reads' | 'cuts' = 'writes'): HangingBucket {
   const hung = Promise.withResolvers<void>()
   const sizes = new Map<string, number>()
 
@@ -38,6 +39,7 @@ export function serveHangingBucket(hangsAt: 'writes' | 'reads' = 'writes'): Hang
       const { pathname, searchParams } = new URL(request.url)
       const path = pathname.slice('/bucket/'.length)
       if (request.method === 'GET' && path === '') return list(searchParams.get('prefix') ?? '')
+      if (request.method === 'GET' && hangsAt === 'cuts') return cutOff(sizes.get(path) ?? 0)
       if (hangsAt === 'writes' || request.method === 'GET') return await hang()
       if (request.method === 'PUT') sizes.set(path, (await request.bytes()).length)
       if (request.method === 'DELETE') sizes.delete(path)
@@ -58,4 +60,16 @@ export function serveHangingBucket(hangsAt: 'writes' | 'reads' = 'writes'): Hang
     objects: () => [...sizes.keys()],
     [Symbol.dispose]: () => void server.stop(true),
   }
+}
+
+/** All bytes of an answer but the last; then its connection breaks. */
+function cutOff(size: number): Response {
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      controller.enqueue(new Uint8Array(size - 1))
+      await Bun.sleep(0)
+      controller.error()
+    },
+  })
+  return new Response(body, { headers: { etag: '"1"' } })
 }

@@ -7,7 +7,7 @@ import { makeVerifiedBackup, type SendBackup } from '../../src/backups/make'
 import type { BackupReader, Target } from '../../src/backups/target'
 import { runJson } from '../cli/setup'
 import { setupServer, temporaryFolder } from '../setup'
-import { serveHangingBucket } from './hanging-bucket'
+import { type HangingBucket, serveHangingBucket } from './hanging-bucket'
 
 /** The open files of this process with this name; Linux only. */
 function openFiles(name: string): string[] {
@@ -132,13 +132,7 @@ describe('a backup that is being verified', () => {
 
   test('ends with the reason though what there is of it cannot be removed', async () => {
     const bucket = serveHangingBucket('reads')
-    const { AWS_ENDPOINT_URL: endpoint = '' } = bucket.environment
-    const target = openBucketTarget(bucket.address, {
-      key: null,
-      endpoint,
-      region: undefined,
-      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
-    })
+    const target = open(bucket)
     const stop = new AbortController()
     const made = makeVerifiedBackup(target, async ({ download }) => await download(TWO_BYTES), {
       now: Date.UTC(2031, 0, 1),
@@ -150,6 +144,23 @@ describe('a backup that is being verified', () => {
     bucket[Symbol.dispose]()
     expect(await made.catch(String)).toBe('Error: The server stops')
     expect(bucket.objects()).toEqual([expect.stringMatching(/server\.sqlite$/)])
+  })
+
+  test('that a broken connection ends is not called damaged', async () => {
+    using bucket = serveHangingBucket('cuts')
+    const made = makeVerifiedBackup(
+      open(bucket),
+      async ({ download }) => await download(TWO_BYTES),
+      {
+        now: Date.UTC(2031, 0, 1),
+        version: '1',
+      },
+    )
+    expect(await made.catch((error: unknown) => error)).toMatchObject({
+      code: 'STORAGE_FAILED',
+      message: expect.stringContaining('s3://bucket/backups cannot be used: '),
+    })
+    expect(bucket.objects()).toEqual([])
   })
 
   test('with a fault is never a backup', async () => {
@@ -171,4 +182,13 @@ describe('a backup that is being verified', () => {
 interface Begun {
   readonly signal: AbortSignal
   readonly reader: (reader: BackupReader) => BackupReader
+}
+
+function open({ address, environment }: HangingBucket): Target {
+  return openBucketTarget(address, {
+    key: null,
+    endpoint: environment['AWS_ENDPOINT_URL'],
+    region: undefined,
+    credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+  })
 }
