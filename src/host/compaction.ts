@@ -25,18 +25,23 @@ export async function compactDatabase(
   name: string,
   progress?: (done: number, total: number) => void,
 ): Promise<Compacted> {
-  if (backups.isUnderWay()) {
-    throw new SatchelError(
-      'CONFLICT',
-      'A backup of this data folder is under way: repeat the command when it has ended',
-    )
-  }
+  requireNoBackup(backups)
   await untilErased(await hosts.open(name))
   let compacted: Compacted = { before: 0, after: 0 }
+  // One may have begun meanwhile.
+  requireNoBackup(backups)
   await hosts.reopen(name, async () => {
     compacted = await store.compact(name, progress)
   })
   return compacted
+}
+
+function requireNoBackup(backups: Backups): void {
+  if (!backups.isUnderWay()) return
+  throw new SatchelError(
+    'CONFLICT',
+    'A backup of this data folder is under way: repeat the command when it has ended',
+  )
 }
 
 async function untilErased({ database, blobKeeper }: OpenDatabase): Promise<void> {

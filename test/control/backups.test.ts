@@ -93,6 +93,31 @@ describe('a backup', () => {
     await folder.compact('main')
   })
 
+  test('goes on where a compaction waits for an erasure meanwhile, and is refused then', async () => {
+    await using folder = await setupDataFolder()
+    await createDatabase(folder, 'main')
+    const { database } = await folder.hosts.open('main')
+    const erasure = {
+      id: 'erasure',
+      kind: 'erase' as const,
+      state: {},
+      done: 0,
+      total: null,
+      created: 0,
+      failure: null,
+    }
+    const end = () => database.write((tx) => tx.jobs.remove(erasure.id))
+    await database.write((tx) => tx.jobs.put(erasure))
+    const compacted = folder.compact('main').catch(String)
+    let refusal: unknown
+    const endErasure = async () => {
+      await end()
+      refusal = await compacted
+    }
+    expect(await duringBackup(folder, endErasure)).toEqual({ databases: 1 })
+    expect(refusal).toContain('A backup of this data folder is under way')
+  })
+
   test('is complete beside a verification, an import and a new index', async () => {
     await using folder = await setupDataFolder()
     await createDatabase(folder, 'main')
