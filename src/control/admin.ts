@@ -202,6 +202,7 @@ function callerOf(session: LiveSession, address: string): Caller {
     uid: null,
     address,
     session: session.id,
+    isReadOnly: session.isReadOnly,
   }
 }
 

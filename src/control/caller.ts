@@ -16,6 +16,8 @@ export interface Caller {
   readonly address: string | null
   /** The login to the page for administrators. */
   readonly session: string | null
+  /** True for a login that changes nothing and sees no secrets. */
+  readonly isReadOnly?: boolean
 }
 
 /** A command of this user of the operating system: its right is the data folder. */

@@ -39,7 +39,7 @@ type OtpState = 'open' | 'used' | 'expired'
 
 /**
  * The last mails of a database and those that wait. A reader of mails could log in as anybody: codes and contents are
- * shown in development and in test mode only, to callers with `IMPERSONATE`.
+ * shown in development and in test mode only, to callers with `IMPERSONATE` who may write.
  */
 export const mailsOperations = {
   'mail.list': onDatabase(
@@ -97,8 +97,8 @@ export const mailsOperations = {
 
 const NO_CONTENTS = { from: null, text: null, html: null, raw: null }
 
-function showsContents({ folder, actor }: OperationContext): boolean {
-  return folder.keepsMails() && actor.scopes.has('IMPERSONATE')
+function showsContents({ folder, actor, isReadOnly }: OperationContext): boolean {
+  return folder.keepsMails() && isReadOnly !== true && actor.scopes.has('IMPERSONATE')
 }
 
 /** The states of the codes of these mails, by the ids of the mails. */

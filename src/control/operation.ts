@@ -108,6 +108,8 @@ export type Named<T> = T & { readonly name: string }
 export interface Order extends Streams {
   /** The caller, whose scopes the operation does not go beyond. */
   readonly actor: Actor
+  /** True for a caller to whom no secrets are shown. */
+  readonly isReadOnly?: boolean
   /** Called in the unit that changes the database, to keep what is to be known of the change. */
   readonly record?: Recorder | undefined
 }

@@ -19,11 +19,12 @@ export async function perform<F extends Fields, Output>(
   streams: Streams,
   caller: Caller = operator(ownUid()),
 ): Promise<Output> {
-  const { actor, isOperator } = caller
+  const { actor, isOperator, isReadOnly = false } = caller
   if (!isOperator) requireCaller(actor, operation)
   const isRecorded = operation.effect !== 'read' || operation.isRecorded === true
   const isChange = isRecorded && operation.asks?.(input) !== true
-  const run = (record?: Recorder) => operation.run(folder, input, { ...streams, actor, record })
+  const run = (record?: Recorder) =>
+    operation.run(folder, input, { ...streams, actor, isReadOnly, record })
   if (!isChange || operation.recordedIn === null) return await run()
   const change = { folder, operation: operation.name, caller }
   return operation.recordedIn === 'server'

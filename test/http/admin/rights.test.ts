@@ -6,7 +6,9 @@ import { SatchelError } from '../../../src/domain/value/error'
 import { type Scope, SCOPES } from '../../../src/domain/value/scope'
 import { MINUTE } from '../../../src/domain/value/time'
 import { setupDataFolder } from '../../control/setup'
-import { refusal, setupAdmin } from './setup'
+import { until } from '../../timing'
+import { setupLogin } from '../login-setup'
+import { openBrowser, refusal, setupAdmin } from './setup'
 
 const OWNER: LiveSession = {
   id: 's',
@@ -147,6 +149,27 @@ describe('a login to read', () => {
     }
     expect(await browser.result('blob.gc', { database, dryRun: true })).toMatchObject({})
     expect(await server.commands.run('origin.list', { database })).toEqual([])
+  })
+
+  test('sees neither the codes nor the contents of mails, also where others see them', async () => {
+    await using server = await setupLogin()
+    const input = { database: 'main' }
+    const { url } = await server.commands.run('session.link', { isReadOnly: true })
+    const reader = openBrowser(server.url)
+    await reader.post(url.split('#')[1] ?? '')
+    await server.ask()
+    const printed = async () => {
+      const { mails } = await server.commands.run('mail.list', input)
+      return mails.find(({ state }) => state === 'printed')
+    }
+    await until(async () => (await printed()) !== undefined)
+    const { id, otp } = (await printed())!
+    const answers = [
+      await reader.result('mail.list', input),
+      await reader.result('mail.read', { ...input, id }),
+    ]
+    expect(answers).toMatchObject([{ isShown: false, mails: [{ id }] }, { id }])
+    expect(JSON.stringify(answers)).not.toContain(otp)
   })
 })
 

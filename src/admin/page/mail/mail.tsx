@@ -9,6 +9,7 @@ import { PageHead } from '../parts/page-head'
 import { SearchField } from '../parts/search-field'
 import { Text } from '../parts/text'
 import { useOperation } from '../server/operation'
+import { isReadOnly } from '../server/session'
 import { useShortcut } from '../shell/keys'
 import { database, goTo, place } from '../shell/route'
 import { tellDone } from '../shell/toasts'
@@ -40,8 +41,9 @@ export function Mail() {
         {value !== undefined && value.mails.length === 0 && <NoMail />}
         {value?.isShown === false && value.mails.length > 0 && (
           <p class="hint soft small">
-            Codes and contents are shown in development and in test mode only: a reader of mails
-            could log in as anybody.
+            {isReadOnly.value
+              ? 'A login that only reads sees no codes and no contents: a reader of mails could log in as anybody.'
+              : 'Codes and contents are shown in development and in test mode only: a reader of mails could log in as anybody.'}
           </p>
         )}
         {newest !== undefined && <NewestCode mail={newest} />}
