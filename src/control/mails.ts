@@ -63,7 +63,7 @@ export const mailsOperations = {
       const isShown = showsContents(context)
       const kept = mailbox.mails.find((mail) => mail.id === id)
       if (kept === undefined) {
-        const waiting = (await mailer.waiting(MAX_WAITING_LETTERS)).find((mail) => mail.id === id)
+        const waiting = await mailer.findWaiting(id)
         if (waiting === undefined) throw unknownMail()
         return { ...describeWaiting(waiting, isShown), ...NO_CONTENTS }
       }

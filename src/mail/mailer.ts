@@ -1,7 +1,7 @@
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
-import type { Letter, Mailer, MailRoute, Wording } from '../domain/store/mailer'
+import type { Letter, Mailer, MailRoute, WaitingMail, Wording } from '../domain/store/mailer'
 import type { Database, ReadTx, WriteTx, Write } from '../domain/store/store'
 import type { SealedText, Vault } from '../domain/store/vault'
 import { newWebhookSecret } from '../domain/value/webhook-signature'
@@ -140,6 +140,12 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
     putMailSettings(tx, settings)
   }
 
+  function describe(mail: QueuedMail): WaitingMail {
+    const { id, created, attempts } = mail
+    const failure = failures.get(id) ?? null
+    return { id: idOf(id), letter: findLetter(vault, mail), created, attempts, failure }
+  }
+
   return {
     ...outbox,
 
@@ -167,15 +173,12 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
 
     async waiting(limit) {
       const mails = await database.read((tx) => tx.mails.due(Infinity, limit))
-      return mails.map((mail) => ({
-        id: idOf(mail.id),
-        letter: findLetter(vault, mail),
-        created: mail.created,
-        attempts: mail.attempts,
-        due: mail.due,
-        expires: mail.expires,
-        failure: failures.get(mail.id) ?? null,
-      }))
+      return mails.map(describe)
+    },
+
+    async findWaiting(id) {
+      const mail = await database.read((tx) => findWaiting(tx, id))
+      return mail && describe(mail)
     },
 
     retry: (id, write) =>

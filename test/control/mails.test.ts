@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { OTP_LIMITS } from '../../src/auth/limits'
 import { openSession } from '../../src/control/session'
 import { DAY, MINUTE } from '../../src/domain/value/time'
-import { codeOf } from '../auth/setup'
+import { codeOf, createTestClock } from '../auth/setup'
 import { ALICE, setupLogin } from '../http/login-setup'
+import { otpLetter } from '../mail/setup'
 import { startSmtp } from '../mail/smtp-server'
 import { until } from '../timing'
 import { callerWith, setupOperations } from './setup'
@@ -151,6 +152,23 @@ test('mail.read shows text, HTML and source of a mail', async () => {
   expect(mail.text).toContain(otp)
   expect(mail.html).toContain('<')
   expect(mail.raw).toMatch(/\r\nFrom: .*\r\nTo: alice@example\.com\r\nSubject: /)
+})
+
+test('each mail that waits is read, also where the list is shorter', async () => {
+  await using server = await setupOperations()
+  const { mailer, database } = await server.folder.hosts.open('main')
+  await mailer.configure({ address: 'smtp://127.0.0.1:1', sender: 'app@example.com' })
+  await database.write((tx) => {
+    for (let n = 0; n < 150; n += 1) mailer.post(tx, otpLetter(createTestClock()))
+  })
+  expect((await server.run('mail.list')).mails).toHaveLength(100)
+  const waiting = await mailer.waiting(1_000)
+  expect(waiting).toHaveLength(150)
+  for (const { id } of waiting) {
+    expect(await server.run('mail.read', { id })).toMatchObject({ id, state: 'waiting' })
+  }
+  const unknown = { id: 'msg_unknown' }
+  expect(await codeOf(() => server.run('mail.read', unknown))).toBe('UNKNOWN_OBJECT')
 })
 
 test('mails of a user who is deleted are forgotten', async () => {

@@ -113,9 +113,6 @@ export interface WaitingMail {
   readonly created: number
   /** How often it was tried. */
   readonly attempts: number
-  /** When it is tried next, and until when. */
-  readonly due: number
-  readonly expires: number
   /** Why it could not be sent, as far as this process knows. */
   readonly failure: string | null
 }
@@ -137,6 +134,8 @@ export interface Mailer extends AsyncDisposable {
   post(tx: WriteTx, letter: Letter): void
   /** Up to `limit` mails that wait to be sent, the longest waiting first. */
   waiting(limit: number): Promise<readonly WaitingMail[]>
+  /** A mail that waits to be sent. */
+  findWaiting(id: string): Promise<WaitingMail | undefined>
   /** Sends a waiting mail now. `write` runs the unit of the change. False when there is none with this id. */
   retry(id: string, write: Write): Promise<boolean>
   /** Removes a waiting mail. `write` runs the unit of the change. False when there is none with this id. */
