@@ -8,7 +8,6 @@ import {
   showObject,
   type ShownObject,
 } from '../domain/object/browse'
-import { actorFor, stateOf } from '../domain/object/explain'
 import { listTraces } from '../domain/object/history'
 import { removeObject } from '../domain/object/remove'
 import { listSeers } from '../domain/object/seers'
@@ -18,9 +17,7 @@ import { ROW_RULES, rowRulesWith } from '../domain/rows/row-rules'
 import type { Database, ReadTx } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import { keyOf } from '../domain/value/key'
-import type { Scope } from '../domain/value/scope'
 import { nextTurn } from '../domain/value/turn'
-import { foldUserId } from '../domain/value/user-id'
 import { parseStored } from '../domain/value/value'
 import type { OpenDatabase } from '../host/host'
 import { described, flag, json, optional, text, type Values, whole } from './fields'
@@ -31,9 +28,6 @@ const MAX_COUNTED_OBJECTS = 100_000
 
 /** About as long as the query of an address may be. */
 const FILTER_CHARACTERS = 16 * 1024
-
-/** As the user, without a token of theirs. */
-const IMPERSONATE: readonly Scope[] = [...READ, 'IMPERSONATE']
 
 const TABLE = { table: described(text, 'The name of a table.', { examples: ['todoItems'] }) }
 const OBJECT = { ...TABLE, key: described(text, 'The key, a compound one as JSON.') }
@@ -126,42 +120,6 @@ export const objectOperations = {
     async (_host, { table, key }, { read }) => ({
       traces: await read((tx) => listTraces(tx, table, key)),
     }),
-  ),
-
-  /**
-   * A page of a table as a user has it at `/my`, in the order of creation, as `object.list` gives it. A deactivated user
-   * sees nothing.
-   */
-  'object.listAs': onDatabase(
-    {
-      scopes: IMPERSONATE,
-      effect: 'read',
-      summary: 'List the objects that a user sees',
-      isRecorded: true,
-      // The next pages belong to the first one.
-      asks: ({ cursor }) => cursor !== null,
-      input: { user: described(text, 'A user id.'), ...PAGE },
-    },
-    async ({ database }, { user, ...page }, context) => {
-      const id = foldUserId(user)
-      await context.note()
-      const { actor, state } = await context.read((tx) => {
-        const found = tx.users.find(id)
-        return { actor: actorFor(id, found), state: stateOf(found, context.now) }
-      })
-      const browsing = {
-        ...readPage(page),
-        actor,
-        view: 'my',
-        prefix: '',
-        isNewestFirst: false,
-      } as const
-      const listed =
-        state === 'deactivated'
-          ? { objects: [], cursor: null }
-          : await listPage(database, context, browsing)
-      return { state, ...listed }
-    },
   ),
 
   /**

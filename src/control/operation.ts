@@ -131,6 +131,8 @@ export function onFolder<F extends Fields, Output>(
 export interface OperationContext extends Streams {
   readonly folder: DataFolder
   readonly actor: Actor
+  /** True for a caller to whom no secrets are shown. */
+  readonly isReadOnly?: boolean
   /** ms since the epoch, when the operation started. */
   readonly now: number
   /** Reads the database for a caller who may still read. */

@@ -18,6 +18,7 @@ import { policyOperations } from './policy'
 import { providerOperations } from './providers'
 import { realmOperations } from './realms'
 import { doctorOperations } from './doctor'
+import { seeAsOperations } from './see-as'
 import { sharingOperations } from './sharing'
 import { statusOperations } from './status'
 import { testOperations } from './testing'
@@ -36,6 +37,7 @@ const OPERATIONS = {
   ...clientOperations,
   ...blobOperations,
   ...objectOperations,
+  ...seeAsOperations,
   ...liveOperations,
   ...deviceOperations,
   ...realmOperations,

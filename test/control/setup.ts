@@ -19,11 +19,12 @@ import { temporaryFolder } from '../setup'
 export async function setupDataFolder(
   path?: string,
   openEngine?: typeof openFolderEngine,
+  clock = createTestClock(),
 ): Promise<DataFolder> {
   await using stack = new AsyncDisposableStack()
   const data = path ?? stack.use(temporaryFolder()).path
   const config = readConfig({ environment: {}, flags: { data } })
-  const folder = await takeDataFolder(config, createTestClock(), undefined, undefined, openEngine)
+  const folder = await takeDataFolder(config, clock, undefined, undefined, openEngine)
   if (folder === undefined) throw new Error(`${data} is locked`)
   stack.use(folder)
   const owned = stack.move()
@@ -45,8 +46,11 @@ export interface Operations extends AsyncDisposable {
 }
 
 /** `stores` as in a schema file: `{"todoItems": "@id, done"}`. */
-export async function setupOperations(stores: Readonly<Record<string, string>> = {}) {
-  const folder = await setupDataFolder()
+export async function setupOperations(
+  stores: Readonly<Record<string, string>> = {},
+  clock = createTestClock(),
+) {
+  const folder = await setupDataFolder(undefined, undefined, clock)
   const operations: Operations = {
     folder,
     run(name, input, caller, streams = {}) {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { codeOf } from '../auth/setup'
-import { type Caller, type DataServer, objectsOf, setupData } from '../http/setup'
+import { codeOf, createTestClock } from '../auth/setup'
+import type { Caller } from '../../src/control/caller'
+import { HOUR } from '../../src/domain/value/time'
+import { type Caller as Client, type DataServer, objectsOf, setupData } from '../http/setup'
 import { share } from '../setup'
 import { callerWith, setupOperations } from './setup'
 
@@ -24,7 +26,7 @@ async function setupWorld() {
   const { root } = server
   const dice = createDice(20300101)
   const pick = <T>(choices: readonly T[]): T => choices[dice(choices.length)]!
-  const callers = new Map<string, Caller>()
+  const callers = new Map<string, Client>()
   for (const userId of USERS) {
     await root.post('/users', { userId, type: 'prod' })
     callers.set(userId, await server.as(userId))
@@ -175,6 +177,41 @@ describe('See as', () => {
     expect(page).toMatchObject({ state: 'unknown', objects: [{ key: 'a' }] })
     await server.run('object.listAs', { ...input, cursor: page.cursor })
     expect(await server.audited()).toEqual([...before, 'object.listAs done'])
+  })
+
+  test('is recorded for each cursor that is not of a page before', async () => {
+    const clock = createTestClock()
+    await using server = await setupOperations({ todoItems: '@id', others: '@id' }, clock)
+    for (const table of ['todoItems', 'others']) {
+      for (const id of ['a', 'b', 'c']) {
+        await server.run('object.put', { table, value: { id, realmId: 'rlm-public' } })
+      }
+    }
+    const listed = async () =>
+      (await server.audited()).filter((line) => line === 'object.listAs done').length
+    const input = { user: 'alice@example.com', table: 'todoItems', limit: 1 }
+    const { cursor } = await server.run('object.listAs', input)
+    expect(cursor).not.toBeNull()
+    expect(await listed()).toBe(1)
+    const keysFrom = async (changes: object, caller?: Caller) => {
+      const page = await server.run('object.listAs', { ...input, cursor, ...changes }, caller)
+      return page.objects.map(({ key }) => key)
+    }
+    expect(await keysFrom({})).toEqual(['b'])
+    await keysFrom({ search: 'rlm' })
+    expect(await listed()).toBe(1)
+    expect(await keysFrom({ cursor: '[0]' })).toEqual(['a'])
+    const position = cursor?.slice(cursor.indexOf('[')) ?? ''
+    await keysFrom({ cursor: position })
+    await keysFrom({ cursor: cursor?.replace(position, '[0]') })
+    await keysFrom({ user: 'bob@example.com' })
+    await keysFrom({ table: 'others' })
+    await keysFrom({}, callerWith('ACCESS_DB', 'GLOBAL_READ', 'IMPERSONATE'))
+    expect(await listed()).toBe(7)
+    clock.advance(HOUR)
+    await keysFrom({})
+    expect(await listed()).toBe(8)
+    expect(await codeOf(() => keysFrom({ cursor: 'x' }))).toBe('INVALID_REQUEST')
   })
 
   test('shows nothing to a deactivated user', async () => {
