@@ -39,7 +39,7 @@ type OtpState = 'open' | 'used' | 'expired'
 
 /**
  * The last mails of a database and those that wait. A reader of mails could log in as anybody: codes and contents are
- * shown in development and in test mode only, to callers with `IMPERSONATE` who may write.
+ * shown in development and in test mode only, to a caller with `IMPERSONATE` whose login may write.
  */
 export const mailsOperations = {
   'mail.list': onDatabase(
