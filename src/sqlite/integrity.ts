@@ -5,6 +5,7 @@ import { textsOf } from '../domain/store/users'
 import type { TxContext, WriteContext } from './context'
 import { fact } from './memo'
 import {
+  type Check,
   checkEntries,
   checkMemberships,
   checkObjects,
@@ -36,7 +37,9 @@ export async function* verifyRows(
       const from: string = after
       const { next, ...step }: CheckedRows = accepts
         ? await write((context) => accept(context, part, from, meanings), options)
-        : await read((context) => run(context, part, from, meanings, undefined))
+        : await read((context) =>
+            checkPart({ context, meanings, accepting: undefined }, part, from),
+          )
       yield step
       after = next
     }
@@ -55,16 +58,11 @@ function accept(
   meanings: Meanings,
 ): CheckedRows {
   context.unit.touchRecords(['everything'], [fact('everything')])
-  return run(context, part, after, meanings, context)
+  return checkPart({ context, meanings, accepting: context }, part, after)
 }
 
 /** One step of a part; with a unit, what it finds is accepted. */
-type Step = (
-  context: TxContext,
-  after: string,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-) => CheckedRows
+type Step = (check: Check, after: string) => CheckedRows
 
 /** The parts besides the objects of each table, by the name of their table. */
 const STEPS: Readonly<Record<string, Step>> = {
@@ -76,7 +74,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   ...Object.fromEntries(
     SUMMED_TABLES.map((name): [string, Step] => [
       name,
-      (context, after, _meanings, accepting) =>
+      ({ context, accepting }, after) =>
         checkSummed(context.connection, name, after, accepting?.connection),
     ]),
   ),
@@ -86,21 +84,15 @@ const STEPS: Readonly<Record<string, Step>> = {
 const DAMAGE = /^SQLITE_(?:CORRUPT|ERROR$)/
 
 /** The check of a part ends at a page that cannot be read. */
-function run(
-  context: TxContext,
-  part: string,
-  after: string,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedRows {
-  const table = [...knownTables(context).values()].find(
+function checkPart(check: Check, part: string, after: string): CheckedRows {
+  const table = [...knownTables(check.context).values()].find(
     ({ number }) => objectTable(number) === part,
   )
   try {
-    if (table !== undefined) return checkObjects(context, table, after, meanings, accepting)
+    if (table !== undefined) return checkObjects(check, table, after)
     const step = STEPS[part]
     if (step === undefined) throw new Error(`there is no part ${part} to check`)
-    return step(context, after, meanings, accepting)
+    return step(check, after)
   } catch (error) {
     if (!(error instanceof SQLiteError) || !DAMAGE.test(error.code ?? '')) throw error
     const fault: Fault = { problem: 'unreadable', table: table?.name ?? part, key: after }
@@ -114,12 +106,7 @@ type IndexedUser = UserRow & {
   readonly search: string
 }
 
-function checkUsers(
-  context: TxContext,
-  after: string,
-  _meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedRows {
+function checkUsers({ context, accepting }: Check, after: string): CheckedRows {
   const rows = context.connection
     .prepare<IndexedUser>(
       `SELECT ${USER_COLUMNS}, email, name, search FROM users WHERE number > ? ORDER BY number LIMIT ?`,
@@ -162,12 +149,7 @@ function textsOfUser({ id, data }: UserRow): ReturnType<typeof textsOf> | undefi
 }
 
 /** All of them in one step: a database has few. */
-function checkClients(
-  context: TxContext,
-  _after: string,
-  _meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedRows {
+function checkClients({ context, accepting }: Check): CheckedRows {
   const ids = context.connection.prepare<{ id: string }>('SELECT id FROM clients ORDER BY id').all()
   const faults: Fault[] = []
   for (const { id } of ids) {

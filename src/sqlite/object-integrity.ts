@@ -24,16 +24,17 @@ const STEP_ENTRIES = 20_000
 /** An object with everything that its sum covers, and the sum. */
 type ObjectRow = SummedObject & { readonly sum: number }
 
-export function checkObjects(
-  context: TxContext,
-  table: Table,
-  after: string,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedRows {
-  const name = objectTable(table.number)
-  const statement = context.connection.prepare<ObjectRow>(
-    `SELECT ${TIMED_COLUMNS} FROM ${name} WHERE seq > ? ORDER BY seq LIMIT ?`,
+/** A step of a check. */
+export interface Check {
+  readonly context: TxContext
+  readonly meanings: Meanings
+  /** The unit that accepts rows as they are, and changes those that follow from them; undefined: they are reported. */
+  readonly accepting: WriteContext | undefined
+}
+
+export function checkObjects(check: Check, table: Table, after: string): CheckedRows {
+  const statement = check.context.connection.prepare<ObjectRow>(
+    `SELECT ${TIMED_COLUMNS} FROM ${objectTable(table.number)} WHERE seq > ? ORDER BY seq LIMIT ?`,
   )
   const faults: Fault[] = []
   let characters = STEP_CHARACTERS
@@ -42,7 +43,7 @@ export function checkObjects(
   const [seq = '', position = '0'] = after.split(' ')
   for (const row of statement.iterate(Number(seq), ROWS_PER_STEP)) {
     const from = row.seq === Number(seq) + 1 ? Number(position) : 0
-    const { problem, rest } = checkObject(context, table, row, meanings, accepting, from)
+    const { problem, rest } = checkObject(check, table, row, from)
     if (problem !== undefined) faults.push({ problem, table: table.name, key: textOf(row.key) })
     if (rest !== undefined) return { checked, faults, next: `${row.seq - 1} ${rest}` }
     checked += 1
@@ -66,14 +67,8 @@ interface CheckedObject {
 }
 
 /** Checks an object, and its entries after the first `from` ones. */
-function checkObject(
-  context: TxContext,
-  table: Table,
-  row: ObjectRow,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-  from: number,
-): CheckedObject {
+function checkObject(check: Check, table: Table, row: ObjectRow, from: number): CheckedObject {
+  const { context, meanings, accepting } = check
   const { unit, committed } = context
   const { revision, nextSeq } = (unit?.group ?? committed).counters
   const realm = realmOf(context, row.realm)
@@ -198,17 +193,15 @@ function complete(
 /** An object that an entry, a reference or a membership must follow from. */
 interface Source {
   readonly realm: RealmRef
-  readonly seq: number
   readonly meaning: Meaning
 }
 
 /** Undefined when nothing can be said. */
 function meaningAt(
-  context: TxContext,
+  { context, meanings }: Check,
   table: Table,
   column: 'seq' | 'key',
   value: number | string,
-  meanings: Meanings,
 ): Source | 'gone' | undefined {
   const row = context.connection
     .prepare<ObjectRow>(
@@ -220,7 +213,7 @@ function meaningAt(
   // A fault of the object is named where the objects are checked.
   if (realm?.state !== 'live' || !isContentSound(row.value, row.realm, row.sum)) return undefined
   const meaning = meanings.of(table, { ...row, realmId: realm.id })
-  return meaning === undefined ? undefined : { realm: row.realm, seq: row.seq, meaning }
+  return meaning === undefined ? undefined : { realm: row.realm, meaning }
 }
 
 interface EntryRow {
@@ -229,12 +222,8 @@ interface EntryRow {
   readonly seq: number
 }
 
-export function checkEntries(
-  context: TxContext,
-  after: string,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedRows {
+export function checkEntries(check: Check, after: string): CheckedRows {
+  const { context } = check
   const { prepare } = context.connection
   const [index, key, seq] =
     after === '' ? [-1, '', 0] : (JSON.parse(after) as [number, string, number])
@@ -259,21 +248,15 @@ export function checkEntries(
     if (table === undefined) continue
     if (!known.has(row.seq)) {
       objects += 1
-      known.set(row.seq, entriesAt(context, table, row.seq, meanings))
+      known.set(row.seq, entriesAt(check, table, row.seq))
     }
     const entries = known.get(row.seq)
     if (entries === undefined || entries.has(entryName(row))) continue
-    if (accepting === undefined) {
-      faults.push({
-        problem: 'stale entry',
-        table: table.name,
-        key: keyAt(context, table, row.seq),
-      })
-    } else {
-      accepting.connection
+    const remove = ({ connection }: WriteContext) =>
+      connection
         .prepare('DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?')
         .run(row.index, row.key, row.seq)
-    }
+    faults.push(...endStale(check, table.name, keyAt(context, table, row.seq), remove))
   }
   const cursorOf = ({ index, key, seq }: EntryRow) =>
     JSON.stringify([index, Buffer.from(key).toString('hex'), seq])
@@ -286,13 +269,8 @@ export function checkEntries(
 }
 
 /** The entries of the object at a position, none when it is gone; undefined when nothing can be said. */
-function entriesAt(
-  context: TxContext,
-  table: Table,
-  seq: number,
-  meanings: Meanings,
-): ReadonlySet<string> | undefined {
-  const found = meaningAt(context, table, 'seq', seq, meanings)
+function entriesAt(check: Check, table: Table, seq: number): ReadonlySet<string> | undefined {
+  const found = meaningAt(check, table, 'seq', seq)
   if (found === 'gone') return new Set()
   return found && new Set(found.meaning.entries.map(entryName))
 }
@@ -311,12 +289,8 @@ interface ReferenceRow {
   readonly number: number
 }
 
-export function checkReferences(
-  context: TxContext,
-  after: string,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedRows {
+export function checkReferences(check: Check, after: string): CheckedRows {
+  const { context } = check
   const [blob, realm, seq] =
     after === '' ? ['', 0, 0] : (JSON.parse(after) as [string, number, number])
   const rows = context.connection
@@ -324,55 +298,55 @@ export function checkReferences(
       'SELECT blob, realm, seq, table_number AS number FROM blob_refs WHERE (blob, realm, seq) > (?, ?, ?) ORDER BY blob, realm, seq LIMIT ?',
     )
     .all(blob, realm, seq, ROWS_PER_STEP)
-  const faults: Fault[] = []
-  for (const row of rows) {
+  const faults = rows.flatMap((row) => {
     const table = [...knownTables(context).values()].find(({ number }) => number === row.number)
-    const found = table && meaningAt(context, table, 'seq', row.seq, meanings)
-    if (table !== undefined && found === undefined) continue
-    const isKnown =
-      found !== undefined &&
-      found !== 'gone' &&
-      found.realm === row.realm &&
-      found.meaning.blobs.includes(row.blob)
-    if (isKnown) continue
-    if (accepting === undefined) {
-      faults.push({ problem: 'stale entry', table: 'blob references', key: row.blob })
-    } else {
-      accepting.connection
+    const found = table && meaningAt(check, table, 'seq', row.seq)
+    const follows = (source: Source) =>
+      source.realm === row.realm && source.meaning.blobs.includes(row.blob)
+    if (table !== undefined && mayFollow(found, follows)) return []
+    return endStale(check, 'blob references', row.blob, ({ connection }) =>
+      connection
         .prepare('DELETE FROM blob_refs WHERE blob = ? AND realm = ? AND seq = ?')
-        .run(row.blob, row.realm, row.seq)
-    }
-  }
+        .run(row.blob, row.realm, row.seq),
+    )
+  })
   return stepOf(rows, faults, ({ blob, realm, seq }) => JSON.stringify([blob, realm, seq]))
 }
 
-export function checkMemberships(
-  context: TxContext,
-  after: string,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedRows {
+export function checkMemberships(check: Check, after: string): CheckedRows {
+  const { context } = check
   const rows = context.connection
     .prepare<{ source: string }>(
       'SELECT source FROM memberships WHERE source > ? ORDER BY source LIMIT ?',
     )
     .all(after, ROWS_PER_STEP)
-  const faults: Fault[] = []
-  for (const { source } of rows) {
+  const faults = rows.flatMap(({ source }) => {
     const [name = '', ...rest] = source.split(':')
+    const key = rest.join(':')
     const table = knownTables(context).get(name)
-    const found = table && meaningAt(context, table, 'key', rest.join(':'), meanings)
-    if (table !== undefined && found === undefined) continue
-    if (found !== undefined && found !== 'gone' && found.meaning.membership?.source === source) {
-      continue
-    }
-    if (accepting === undefined) {
-      faults.push({ problem: 'stale entry', table: name, key: rest.join(':') })
-    } else {
-      membershipWriter(accepting).remove(source)
-    }
-  }
+    const found = table && meaningAt(check, table, 'key', key)
+    const follows = ({ meaning }: Source) => meaning.membership?.source === source
+    if (table !== undefined && mayFollow(found, follows)) return []
+    return endStale(check, name, key, (unit) => membershipWriter(unit).remove(source))
+  })
   return stepOf(rows, faults, ({ source }) => source)
+}
+
+/** True when nothing can be said. */
+function mayFollow(found: Source | 'gone' | undefined, follows: (source: Source) => boolean) {
+  return found === undefined || (found !== 'gone' && follows(found))
+}
+
+/** Removes a row that follows from no object, or names the fault. */
+function endStale(
+  { accepting }: Check,
+  table: string,
+  key: string,
+  remove: (unit: WriteContext) => unknown,
+): Fault[] {
+  if (accepting === undefined) return [{ problem: 'stale entry', table, key }]
+  remove(accepting)
+  return []
 }
 
 export function stepOf<Row>(
