@@ -1,18 +1,51 @@
 import { ANONYMOUS, type Actor } from '../domain/access/actor'
-import { type Door, requireDoor } from '../domain/access/door'
+import { type Door, type DoorName, DOORS, requireDoor } from '../domain/access/door'
 import { SatchelError } from '../domain/value/error'
 import type { OpenDatabase } from '../host/host'
-import { type Call, segment } from './call'
+import { type Call, callOf, segment } from './call'
 import type { HttpContext } from './context'
 
-/** A request whose caller is known and let in by the door of the route. */
-export interface Authorised {
+/** A request to a database. */
+export interface Addressed {
   readonly call: Call
   readonly host: OpenDatabase
+}
+
+/** A request whose caller is known and let in by the door of the route. */
+export interface Authorised extends Addressed {
   readonly actor: Actor
 }
 
-/** The steps of the plugin `bearer` for a call that needs no router, in the same order. Throws the same. */
+/** The handler and the options of a route that the router serves behind the door of this name. */
+export function behind(
+  http: HttpContext,
+  operationId: DoorName,
+  next: (request: Authorised) => Promise<Response>,
+  options?: { readonly isCounted: boolean },
+) {
+  const handler = ({ request }: { readonly request: Request }) =>
+    authorised(http, callOf(request), DOORS[operationId], next, options)
+  return [handler, { parse: 'none', detail: { operationId } }] as const
+}
+
+/** The handler and the options of a route of a database that asks for other credentials than a token, or for none. */
+export function inDatabase(
+  http: HttpContext,
+  operationId: DoorName,
+  next: (request: Addressed) => Promise<Response>,
+) {
+  async function handler({ request }: { readonly request: Request }) {
+    const call = callOf(request)
+    return next({ call, host: await databaseOf(http, call) })
+  }
+  return [handler, { parse: 'none', detail: { operationId } }] as const
+}
+
+/**
+ * Finds the database and the actor of a call, counts the request, and refuses callers whom the door does not let
+ * in, with 401 or 403, before a body is read (spec.md §5.5). The stored state of the caller is checked where the
+ * data is served (`requireStanding`).
+ */
 export async function authorised(
   http: HttpContext,
   call: Call,
@@ -21,22 +54,11 @@ export async function authorised(
   { isCounted = true } = {},
 ): Promise<Response> {
   const host = await databaseOf(http, call)
-  const actor = await identify(http, call, host, isCounted)
-  requireDoor(actor, door)
-  return next({ call, host, actor })
-}
-
-/** Finds the actor of a call, names it to the access log, and counts the request. */
-export async function identify(
-  http: HttpContext,
-  call: Call,
-  host: OpenDatabase,
-  isCounted: boolean,
-): Promise<Actor> {
   const actor = await actorOf(http, call, host)
   call.subject = actor.subject
   if (isCounted) http.limits.request(call, host, actor.subject)
-  return actor
+  requireDoor(actor, door)
+  return next({ call, host, actor })
 }
 
 /**

@@ -1,8 +1,8 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { SatchelError } from '../domain/value/error'
 import { answer, errorAnswer, publicError } from './answer'
-import { bearer } from './bearer'
 import { type Call, callOf } from './call'
+import { behind } from './caller'
 import type { HttpContext, RestOperation } from './context'
 import { tellRefusedWrite } from './refused-write'
 import { blobRoutes } from './routes/blobs'
@@ -59,7 +59,13 @@ export function createRouter(
     .use(invitationRoutes(http))
     .use(objectRoutes(http))
     .use(blobRoutes(http))
-    .use(syncRoutes(http, answerSync))
+    // For paths that are sent in another form than `directSyncRoute` knows.
+    .use(
+      new Elysia().post(
+        '/:database/sync',
+        ...behind(http, 'sync', answerSync, { isCounted: false }),
+      ),
+    )
     .use(changesRoutes(http))
     .use(shortTableRoutes(http))
     .use(openapiRoutes(http, operations, application))
@@ -87,17 +93,6 @@ export function createRouter(
 
   app.compile()
   return { fetch: async (request) => app.fetch(request), options }
-}
-
-/** For paths that are sent in another form than `directSyncRoute` knows. */
-function syncRoutes(http: HttpContext, answerSync: AnswerSync): AnyElysia {
-  return new Elysia({ name: 'sync' })
-    .use(bearer(http, { isCounted: false }))
-    .post('/:database/sync', ({ call, host, actor }) => answerSync({ call, host, actor }), {
-      door: 'sync',
-      parse: 'none',
-      detail: { operationId: 'sync' },
-    })
 }
 
 /** True when every segment is a parameter: only the short paths of tables have this form. */

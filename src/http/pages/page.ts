@@ -1,10 +1,9 @@
-import { Elysia } from 'elysia'
 import type { SatchelError } from '../../domain/value/error'
 import { STATUS } from '../../openapi/status'
 import { answer, errorAnswer, retryHeaders } from '../answer'
 import { type Call, callOf } from '../call'
+import { type Addressed, databaseOf } from '../caller'
 import type { HttpContext } from '../context'
-import { database } from '../bearer'
 
 /** The page of an error, for the person who sees it. */
 export interface Message {
@@ -19,24 +18,23 @@ export interface Message {
 }
 
 /**
- * Derives `call` and `host` for routes that people open by a link, and counts the request as a step of
- * a login. Their errors are pages, as `describe` says, because there is nowhere to redirect to; clients
+ * Makes the handlers and the options of routes of a database that people open by a link. Each request is counted as a
+ * step of a login. Their errors are pages, as `describe` says, because there is nowhere to redirect to; clients
  * that accept JSON but not HTML get JSON.
  */
 export function pages(http: HttpContext, describe: (error: SatchelError, call: Call) => Message) {
   const refuse = (call: Call, error: SatchelError) =>
     wantsJson(call.sent) ? errorAnswer(call, error) : errorPage(call, describe(error, call), error)
-  return new Elysia()
-    .derive(({ request }) => {
-      callOf(request).refuse = refuse
-      return {}
-    })
-    .use(database(http))
-    .derive(({ call }) => {
+  return (detail: object, next: (request: Addressed) => Promise<Response>) => {
+    async function handler({ request }: { readonly request: Request }) {
+      const call = callOf(request)
+      call.refuse = refuse
+      const host = await databaseOf(http, call)
       http.limits.login(call)
-      return {}
-    })
-    .as('scoped')
+      return next({ call, host })
+    }
+    return [handler, { parse: 'none', detail }] as const
+  }
 }
 
 function wantsJson({ headers }: Request): boolean {

@@ -1,18 +1,14 @@
-import type { Actor } from '../../domain/access/actor'
 import { putBlob, roomForBlob } from '../../domain/blob/upload'
 import { requireBlobType } from '../../domain/value/blob'
 import { SatchelError } from '../../domain/value/error'
 import { decodePercent } from '../../domain/value/percent'
-import type { OpenDatabase } from '../../host/host'
 import { declaredLength, requireUncompressed } from '../body/body'
 import { chunksOf, withTimeout } from '../body/chunks'
 import { type Call, keepOpen } from '../call'
+import type { Authorised } from '../caller'
 import type { HttpContext } from '../context'
 
-export interface Upload {
-  readonly call: Call
-  readonly host: OpenDatabase
-  readonly actor: Actor
+export interface Upload extends Authorised {
   /** The id in the path, decoded. */
   readonly id: string
   readonly quotas: UploadQuotas

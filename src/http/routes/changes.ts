@@ -6,18 +6,17 @@ import { knowsBlobRefs } from '../../domain/sync/request'
 import type { OpenDatabase } from '../../host/host'
 import type { SocketClient } from '../../sync/socket'
 import { answer } from '../answer'
-import { actorOf } from '../caller'
+import { actorOf, inDatabase } from '../caller'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
 import { pageOf } from '../cors'
 import { networkOf } from '../../net/networks'
-import { database } from '../bearer'
 
 /** The live connection of a client (protocol.md §5). */
 export function changesRoutes(http: HttpContext): AnyElysia {
-  return new Elysia({ name: 'changes' }).use(database(http)).get(
+  return new Elysia({ name: 'changes' }).get(
     '/:database/changes',
-    async ({ call, host }) => {
+    ...inDatabase(http, 'listen', async ({ call, host }) => {
       const query = new URLSearchParams(call.query)
       const actor = await findActor(http, call, host, query.get('token'))
       call.subject = actor?.subject ?? null
@@ -37,8 +36,7 @@ export function changesRoutes(http: HttpContext): AnyElysia {
         )
       }
       return answer(call, null)
-    },
-    { parse: 'none', detail: { operationId: 'listen' } },
+    }),
   )
 }
 

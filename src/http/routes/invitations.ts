@@ -12,26 +12,24 @@ import { type Message, pageAnswer, pages, seeOther } from '../pages/page'
  * Opening it changes nothing, because virus scanners follow the links in mails.
  */
 export function invitationRoutes(http: HttpContext): AnyElysia {
+  const asPage = pages(http, describe)
   return new Elysia({ name: 'invitations' })
-    .use(pages(http, describe))
     .get(
       '/:database/invitation',
-      async ({ call, host }) => {
+      ...asPage({ operationId: 'showInvitation' }, async ({ call, host }) => {
         const shown = await host.invitations.show(secretOf(call), http.origins.isDevelopment())
         return pageAnswer(call, invitationPage(shown), { sendsForm: true })
-      },
-      { parse: 'none', detail: { operationId: 'showInvitation' } },
+      }),
     )
     .post(
       '/:database/invitation',
-      async ({ call, host }) => {
+      ...asPage({ operationId: 'answerInvitation' }, async ({ call, host }) => {
         requireOwnPage(call.sent)
         const secret = secretOf(call)
         const form = await readForm(http.bodies, call.sent, ['answer'], 'The answer must be a form')
         await host.invitations.answer(secret, requireAnswer(form.get('answer')))
         return seeOther(call, `?token=${secret}`)
-      },
-      { parse: 'none', detail: { operationId: 'answerInvitation' } },
+      }),
     )
 }
 

@@ -1,16 +1,15 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { connectClient } from '../../domain/database/client'
 import { answer } from '../answer'
-import { database } from '../bearer'
-import { bearerToken } from '../caller'
+import { bearerToken, inDatabase } from '../caller'
 import type { HttpContext } from '../context'
 import { MOST_BYTES, requireFields } from './operations'
 
 /** The routes of the public command line client, `dexie-cloud`, that are no operations (protocol.md §9). */
 export function managementRoutes(http: HttpContext): AnyElysia {
-  return new Elysia({ name: 'management' }).use(database(http)).post(
+  return new Elysia({ name: 'management' }).post(
     '/:database/clients/connect',
-    async ({ call, host }) => {
+    ...inDatabase(http, 'connectClient', async ({ call, host }) => {
       http.limits.request(call, host, null)
       const token = bearerToken(call.sent.headers.get('authorization'))
       const source = { scratch: host.scratch, maxBytes: MOST_BYTES }
@@ -33,8 +32,7 @@ export function managementRoutes(http: HttpContext): AnyElysia {
       } catch (error) {
         throw http.limits.failure(call, error)
       }
-    },
-    { parse: 'none', detail: { operationId: 'connectClient' } },
+    }),
   )
 }
 

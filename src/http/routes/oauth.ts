@@ -10,36 +10,28 @@ import type { OpenDatabase } from '../../host/host'
 import { answer } from '../answer'
 import { readForm } from '../body/body'
 import { type Call, segment } from '../call'
+import { inDatabase } from '../caller'
 import type { HttpContext } from '../context'
-import { database } from '../bearer'
 import { type Message, pages, seeOther } from '../pages/page'
 
 /** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
 export function oauthRoutes(http: HttpContext): AnyElysia {
-  return new Elysia({ name: 'oauth' }).use(listRoute(http)).use(pageRoutes(http))
-}
-
-function listRoute(http: HttpContext) {
-  return new Elysia({ name: 'auth-providers' }).use(database(http)).get(
-    '/:database/auth-providers',
-    async ({ call, host }) => {
-      http.limits.login(call)
-      const { providers, otpEnabled } = await host.database.read((tx) => ({
-        providers: listProviders(tx),
-        otpEnabled: host.mailer.isReady(tx),
-      }))
-      return answer(call, JSON.stringify({ providers: providers.map(describe), otpEnabled }))
-    },
-    { detail: { operationId: 'listLoginProviders' } },
-  )
-}
-
-function pageRoutes(http: HttpContext) {
-  return new Elysia({ name: 'oauth-pages' })
-    .use(pages(http, explain))
+  const asPage = pages(http, explain)
+  return new Elysia({ name: 'oauth' })
+    .get(
+      '/:database/auth-providers',
+      ...inDatabase(http, 'listLoginProviders', async ({ call, host }) => {
+        http.limits.login(call)
+        const { providers, otpEnabled } = await host.database.read((tx) => ({
+          providers: listProviders(tx),
+          otpEnabled: host.mailer.isReady(tx),
+        }))
+        return answer(call, JSON.stringify({ providers: providers.map(describe), otpEnabled }))
+      }),
+    )
     .get(
       '/:database/oauth/login/:provider',
-      async ({ call, host }) => {
+      ...asPage({ operationId: 'beginLogin' }, async ({ call, host }) => {
         const query = new URLSearchParams(call.query)
         const address = await requireAddress(host)
         const provider = segment(call, 3)
@@ -55,31 +47,28 @@ function pageRoutes(http: HttpContext) {
           ...contactOf(http, call, address),
         })
         return redirect(http, call, step, browserCookie(address, step.browser))
-      },
-      { detail: { operationId: 'beginLogin' } },
+      }),
     )
     .get(
       '/:database/oauth/callback/:provider',
-      async ({ call, host }) => {
+      ...asPage(HIDDEN, async ({ call, host }) => {
         const step = await host.providers.finish({
           provider: segment(call, 3),
           query: new URLSearchParams(call.query),
           ...contactOf(http, call, await requireAddress(host)),
         })
         return redirect(http, call, step)
-      },
-      { detail: HIDDEN },
+      }),
     )
     .post(
       '/:database/oauth/callback/:provider',
-      async ({ call, host }) => {
+      ...asPage(HIDDEN, async ({ call, host }) => {
         const address = await requireAddress(host)
         const sentence = 'The answer of a provider must be a form'
         const query = await readForm(http.bodies, call.sent, POSTED, sentence)
         const callback = callbackAddress(address, encodeURIComponent(segment(call, 3)))
         return seeOther(call, `${callback}?${query.toString()}`)
-      },
-      { parse: 'none', detail: HIDDEN },
+      }),
     )
 }
 

@@ -1,4 +1,4 @@
-import { type Door, DOORS } from '../../domain/access/door'
+import { type DoorName, DOORS } from '../../domain/access/door'
 import type { ViewName } from '../../domain/access/view'
 import { offloadWith } from '../../domain/blob/offload'
 import { isDatabaseName } from '../../domain/value/database-name'
@@ -72,36 +72,32 @@ export function directObjectRoutes(
     const view = byView.get(segments[2] ?? '')
     if (view === undefined || segments.at(-1) === '') return undefined
     const found = view[segments.length]?.get(method)
-    return found && authorised(http, call, found.door, found.answer)
+    return found && authorised(http, call, DOORS[found.operationId], found.answer)
   }
 }
 
 /** By the number of parts of the path (`Call.segments`), then by method. */
 type ViewOperations = Readonly<Record<number, ReadonlyMap<string, Operation>>>
 
-type OperationName = 'List' | 'Get' | 'Upsert' | 'Replace' | 'Delete'
-
 /** An operation on the tables of a view, for the router and for calls that need none. */
 interface Operation {
-  /** The end of the operation id. */
-  readonly name: OperationName
+  /** Also the name of its door. */
+  readonly operationId: DoorName
   readonly method: string
   readonly path: string
-  readonly door: Door
   readonly answer: (request: Authorised) => Promise<Response>
 }
 
 /** The five operations of a view. */
 export function operations(http: HttpContext, paths: TablePaths): readonly Operation[] {
-  const { table, object } = paths
-  const doorOf = (name: OperationName) => DOORS[`${paths.name}${name}`]
+  const { name, table, object } = paths
   const { list, get, upsert, replace, remove } = tableHandlers(http, paths)
   return [
-    { name: 'List', method: 'GET', path: table, door: doorOf('List'), answer: list },
-    { name: 'Get', method: 'GET', path: object, door: doorOf('Get'), answer: get },
-    { name: 'Upsert', method: 'POST', path: table, door: doorOf('Upsert'), answer: upsert },
-    { name: 'Replace', method: 'PUT', path: object, door: doorOf('Replace'), answer: replace },
-    { name: 'Delete', method: 'DELETE', path: object, door: doorOf('Delete'), answer: remove },
+    { operationId: `${name}List`, method: 'GET', path: table, answer: list },
+    { operationId: `${name}Get`, method: 'GET', path: object, answer: get },
+    { operationId: `${name}Upsert`, method: 'POST', path: table, answer: upsert },
+    { operationId: `${name}Replace`, method: 'PUT', path: object, answer: replace },
+    { operationId: `${name}Delete`, method: 'DELETE', path: object, answer: remove },
   ]
 }
 

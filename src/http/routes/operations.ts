@@ -3,9 +3,8 @@ import { requireStanding, requireWriter } from '../../domain/access/actor'
 import { quoted, SatchelError } from '../../domain/value/error'
 import { isRecord } from '../../domain/value/value'
 import { answer } from '../answer'
-import { bearer } from '../bearer'
 import { segment } from '../call'
-import type { Authorised } from '../caller'
+import { type Authorised, behind } from '../caller'
 import type { HttpContext, RestOperation } from '../context'
 
 /** The routes of the operations in the table that have an address (spec.md §4, protocol.md §9). */
@@ -13,22 +12,13 @@ export function operationRoutes(
   http: HttpContext,
   operations: readonly RestOperation[],
 ): AnyElysia {
-  return operations.reduce(
-    (routes: AnyElysia, operation) => routes.use(operationRoute(http, operation)),
-    new Elysia({ name: 'operations' }),
-  )
-}
-
-function operationRoute(http: HttpContext, operation: RestOperation): AnyElysia {
-  const { operationId, method, path } = operation
-  return new Elysia({ name: operationId })
-    .use(bearer(http))
-    .route(
-      method,
-      `/:database${path}`,
-      ({ call, host, actor }) => answerOperation(http, operation, { call, host, actor }),
-      { door: operationId, parse: 'none', detail: { operationId } },
-    )
+  const routes = new Elysia({ name: 'operations' })
+  for (const operation of operations) {
+    const { operationId, method, path } = operation
+    const respond = (request: Authorised) => answerOperation(http, operation, request)
+    routes.route(method, `/:database${path}`, ...behind(http, operationId, respond))
+  }
+  return routes
 }
 
 /**

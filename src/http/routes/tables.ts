@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
-import { bearer } from '../bearer'
 import { callOf } from '../call'
+import { behind } from '../caller'
 import type { HttpContext } from '../context'
 import { ALL, isTableAddress, MY, operations, PUBLIC, SHORT, type TablePaths } from './objects'
 
@@ -22,13 +22,9 @@ export function shortTableRoutes(http: HttpContext): AnyElysia {
 }
 
 function tableRoutes(http: HttpContext, paths: TablePaths): AnyElysia {
-  const routes = new Elysia({ name: `objects-${paths.name}` }).use(bearer(http))
-  for (const { name, method, path, answer: respond } of operations(http, paths)) {
-    routes.route(method, path, ({ call, host, actor }) => respond({ call, host, actor }), {
-      door: `${paths.name}${name}`,
-      parse: 'none',
-      detail: { operationId: `${paths.name}${name}` },
-    })
+  const routes = new Elysia({ name: `objects-${paths.name}` })
+  for (const { operationId, method, path, answer } of operations(http, paths)) {
+    routes.route(method, path, ...behind(http, operationId, answer))
   }
   return routes
 }

@@ -7,27 +7,25 @@ import { JSON_LIMITS, parseJson } from '../../domain/json/scan'
 import { SatchelError } from '../../domain/value/error'
 import { STATUS } from '../../openapi/status'
 import { answer, errorAnswer, errorText, publicError } from '../answer'
-import { bearerToken } from '../caller'
+import { bearerToken, inDatabase } from '../caller'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
-import { database } from '../bearer'
 import { isRecord } from '../../domain/value/value'
 
 /** Requests for tokens, their validation, and the keys that verify them (spec.md §2.1, §4, §5). */
 export function tokenRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'tokens' })
-    .use(database(http))
     .post(
       '/:database/token',
-      ({ call, host }) =>
+      ...inDatabase(http, 'requestToken', ({ call, host }) =>
         grantToken(http, call, host.authority.grant, (subject) =>
           http.limits.token(call, host, subject),
         ),
-      { parse: 'none', detail: { operationId: 'requestToken' } },
+      ),
     )
     .get(
       '/:database/token/validate',
-      async ({ call, host }) => {
+      ...inDatabase(http, 'validateToken', async ({ call, host }) => {
         try {
           const claims = await host.authority.claims(
             bearerToken(call.sent.headers.get('authorization')),
@@ -38,19 +36,17 @@ export function tokenRoutes(http: HttpContext): AnyElysia {
         } catch (error) {
           return invalid(call, http.limits.failure(call, error))
         }
-      },
-      { detail: { operationId: 'validateToken' } },
+      }),
     )
     .get(
       '/:database/.well-known/jwks.json',
-      async ({ call, host }) => {
+      ...inDatabase(http, 'listPublicKeys', async ({ call, host }) => {
         http.limits.request(call, host, null)
         return answer(call, JSON.stringify(await host.authority.keys()), {
           type: 'application/jwk-set+json',
           headers: PUBLISHED,
         })
-      },
-      { detail: { operationId: 'listPublicKeys' } },
+      }),
     )
 }
 

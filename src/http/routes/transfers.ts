@@ -7,8 +7,7 @@ import { exportDatabase, exportStream, type Selection } from '../../domain/trans
 import { importFile } from '../../domain/transfer/import'
 import { SatchelError } from '../../domain/value/error'
 import { answer } from '../answer'
-import { bearer } from '../bearer'
-import type { Authorised } from '../caller'
+import { type Authorised, behind } from '../caller'
 import { declaredLength } from '../body/body'
 import { chunksOf, withTimeout } from '../body/chunks'
 import { pacedStream } from '../body/json-stream'
@@ -17,46 +16,39 @@ import type { HttpContext } from '../context'
 
 /** Imports and exports of the public command line client (protocol.md §9.4). */
 export function transferRoutes(http: HttpContext): AnyElysia {
-  const routes = new Elysia({ name: 'transfers' }).use(bearer(http))
+  const routes = new Elysia({ name: 'transfers' })
   for (const [path, operationId] of IMPORTS) {
     const bytes = operationId === 'importBlobs' ? blobsOf : bytesOf
-    routes.post(path, ({ call, host, actor }) => receive(http, { call, host, actor }, bytes), {
-      door: operationId,
-      parse: 'none',
-      detail: { operationId },
-    })
+    routes.post(path, ...behind(http, operationId, (request) => receive(http, request, bytes)))
   }
   return routes
     .get(
       '/:database/export/stream',
-      async ({ call, host, actor }) => {
-        await requireReader({ call, host, actor })
-        const selection = selectionOf(call)
-        const pieces = exportStream(host.database, selection)
-        return await send(http, { call, host, actor }, textOf(pieces), 'application/x-ndjson')
-      },
-      { door: 'exportLines', parse: 'none', detail: { operationId: 'exportLines' } },
+      ...behind(http, 'exportLines', async (request) => {
+        await requireReader(request)
+        const pieces = exportStream(request.host.database, selectionOf(request.call))
+        return await send(http, request, textOf(pieces), 'application/x-ndjson')
+      }),
     )
     .get(
       '/:database/export',
-      async ({ call, host, actor }) => {
-        await requireReader({ call, host, actor })
-        const pieces = exportDatabase(host.database, 'json', selectionOf(call))
-        return await send(http, { call, host, actor }, textOf(pieces), 'application/json')
-      },
-      { door: 'exportDatabase', parse: 'none', detail: { operationId: 'exportDatabase' } },
+      ...behind(http, 'exportDatabase', async (request) => {
+        await requireReader(request)
+        const pieces = exportDatabase(request.host.database, 'json', selectionOf(request.call))
+        return await send(http, request, textOf(pieces), 'application/json')
+      }),
     )
     .get(
       '/:database/export/blobs',
-      async ({ call, host, actor }) => {
-        await requireReader({ call, host, actor })
+      ...behind(http, 'exportBlobs', async (request) => {
+        const { call, host } = request
+        await requireReader(request)
         const { blobs } = await host.database.read((tx) => tx.blobs.usage(null))
         if (blobs === 0) return answer(call, null, { status: 204, type: null })
         const ids = new URLSearchParams(call.query).get('blobIds')?.split(',')
         const pieces = exportBlobs(host.transfer, host.clock.now(), selectionOf(call), ids)
-        return await send(http, { call, host, actor }, pieces, 'application/octet-stream')
-      },
-      { door: 'exportBlobs', parse: 'none', detail: { operationId: 'exportBlobs' } },
+        return await send(http, request, pieces, 'application/octet-stream')
+      }),
     )
 }
 
