@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { type Caller, type DataServer, setupData } from './setup'
+import { afterKnock, type Caller, type DataServer, KNOCK, setupData } from './setup'
 
 /** The answer to a download of a blob, read to its end. */
 export interface Download {
@@ -88,6 +88,8 @@ export interface RawUpload extends Disposable {
   send(bytes: string | Uint8Array): void
   /** The bytes received so far. */
   readonly received: string
+  /** Resolves when the server has read the head. */
+  readonly begun: Promise<void>
   /** Resolves when the server has closed the connection, or answered. */
   readonly answered: Promise<string>
   readonly closed: Promise<void>
@@ -103,12 +105,16 @@ export function beginUpload(
 ): RawUpload {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => undefined)
+  let all = ''
   let received = ''
+  const begun = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<string>()
   const closed = Promise.withResolvers<void>()
   socket.on('data', (data) => {
-    received += data.toString('latin1')
-    answered.resolve(received)
+    all += data.toString('latin1')
+    received = afterKnock(all) ?? ''
+    if (all !== '') begun.resolve()
+    if (received !== '') answered.resolve(received)
   })
   socket.on('close', () => {
     answered.resolve(received)
@@ -116,13 +122,16 @@ export function beginUpload(
   })
   const framing = length === undefined ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`
   const bearer = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`
-  socket.write(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${bearer}${framing}\r\n\r\n`)
+  socket.write(
+    `${KNOCK}${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${bearer}${framing}\r\n\r\n`,
+  )
   return {
     socket,
     send: (bytes) => void socket.write(bytes),
     get received() {
       return received
     },
+    begun: begun.promise,
     answered: answered.promise,
     closed: closed.promise,
     [Symbol.dispose]: () => socket.destroy(),

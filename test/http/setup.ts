@@ -178,3 +178,12 @@ function isAnswer(text: string): boolean {
   if (/^transfer-encoding: chunked$/im.test(head)) return text.endsWith('\r\n0\r\n\r\n')
   return text.length >= end + 4 + Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
 }
+
+/** Sent before a request in one write: its answer tells that the head of the request has been read. */
+export const KNOCK = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+/** What was received after the answer to `KNOCK`; undefined until that is whole. */
+export function afterKnock(received: string): string | undefined {
+  const [answer] = /^HTTP\/1\.1 200 [^]*?\r\n\r\n\{[^}]*\}/.exec(received) ?? []
+  return answer === undefined ? undefined : received.slice(answer.length)
+}

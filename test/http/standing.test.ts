@@ -12,7 +12,7 @@ async function sendAround(
   const text = JSON.stringify(body)
   using sent = beginUpload(server.url, token, `/main${path}`, Buffer.byteLength(text), method)
   sent.send(text.slice(0, 5))
-  await Bun.sleep(100)
+  await sent.begun
   await change()
   sent.send(text.slice(5))
   return await sent.answered

@@ -1,12 +1,13 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, statSync } from 'node:fs'
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createDiskScratch } from '../../../src/blobs/disk/scratch'
 import { JSON_LIMITS } from '../../../src/domain/json/scan'
 import { SLICE } from '../../../src/domain/json/slices'
 import { createBodies } from '../../../src/http/body/body'
-import { ALICE, BOB, type DataServer, exchange, setupData } from '../setup'
+import { afterKnock, ALICE, BOB, type DataServer, exchange, KNOCK, setupData } from '../setup'
 import { createTestClock } from '../../auth/setup'
 import { temporaryFolder } from '../../setup'
 import { until } from '../../timing'
@@ -25,6 +26,10 @@ const head = (token: string | undefined, ...lines: string[]) =>
     '',
     '',
   ].join('\r\n')
+
+/** The requests with bodies that have ended. */
+const postsIn = (lines: readonly string[]) =>
+  lines.filter((line) => line.includes('"method":"POST","path":"/main/my/')).length
 
 const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
 
@@ -138,12 +143,12 @@ describe('a malformed body', () => {
     const parts = ['Content-Length: 100', 'Transfer-Encoding: chunked']
     for (const part of parts) {
       const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
-      socket.write(head(alice.token, part))
-      socket.write(part.startsWith('C') ? '{"id":"a"}' : chunked('{"id":"a"}'))
-      await Bun.sleep(50)
+      const body = part.startsWith('C') ? '{"id":"a"}' : chunked('{"id":"a"}')
+      socket.write(KNOCK + head(alice.token, part) + body)
+      await once(socket, 'data')
       socket.destroy()
     }
-    await Bun.sleep(100)
+    await until(() => postsIn(server.lines) === parts.length)
     const entries = server.lines.map((line) => JSON.parse(line) as { level: string })
     expect(entries.filter(({ level }) => level === 'error' || level === 'warning')).toEqual([])
     expect((await alice.get('/my/plain')).text).toBe('[]')
@@ -371,21 +376,24 @@ describe('all bodies together', () => {
   const sockets: Socket[] = []
   afterAll(() => sockets.forEach((socket) => socket.destroy()))
 
-  /** A request whose body has been promised and begun. Resolves to the answer. */
+  /** A request whose body has been promised and begun. */
   function begin(server: DataServer, token: string | undefined, bytes: number, sent = 10) {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     sockets.push(socket)
     socket.on('error', () => undefined)
     let text = ''
+    const begun = Promise.withResolvers<void>()
     const answered = new Promise<string>((resolve) => {
       socket.on('data', (chunk) => {
         text += chunk.toString('latin1')
-        resolve(text)
+        begun.resolve()
+        const answer = afterKnock(text) ?? ''
+        if (answer !== '') resolve(answer)
       })
     })
     const body = objectOf(bytes)
-    socket.write(head(token, `Content-Length: ${bytes}`) + body.slice(0, sent))
-    return { socket, answered, finish: () => socket.write(body.slice(sent)) }
+    socket.write(KNOCK + head(token, `Content-Length: ${bytes}`) + body.slice(0, sent))
+    return { socket, begun: begun.promise, answered, finish: () => socket.write(body.slice(sent)) }
   }
 
   /** The bytes of bodies that are in files. */
@@ -399,7 +407,7 @@ describe('all bodies together', () => {
     await using server = await setupData()
     const [alice, bob] = [await server.as(ALICE), await server.as(BOB)]
     const announced = Array.from({ length: 40 }, () => begin(server, alice.token, 16 * MIB))
-    await Bun.sleep(100)
+    for (const { begun } of announced) await begun
     const large = { id: 'b', text: 'x'.repeat(4 * MIB) }
     expect((await bob.post('/my/plain', large)).status).toBe(200)
     expect((await alice.post('/my/plain', { ...large, id: 'c' })).status).toBe(200)
@@ -433,13 +441,13 @@ describe('all bodies together', () => {
       const body = `${objectOf(4 * MIB)}${round % 2 === 0 ? 'x' : ''}`
       const target = round % 3 === 0 ? '/my/none' : '/my/plain'
       await alice.send('POST', target, { body })
-      const { socket } = begin(server, alice.token, 16 * MIB)
-      await Bun.sleep(5)
+      const { socket, begun } = begin(server, alice.token, 16 * MIB)
+      await begun
       socket.destroy()
     }
-    await Bun.sleep(100)
+    await until(() => postsIn(server.lines) === 24)
     const three = Array.from({ length: 3 }, () => begin(server, alice.token, 16 * MIB))
-    await Bun.sleep(50)
+    for (const { begun } of three) await begun
     for (const { finish } of three) finish()
     for (const { answered } of three) expect(await answered).toStartWith('HTTP/1.1 200')
   })
