@@ -34,8 +34,11 @@ test('works through the holder of a folder, with the same result', async () => {
 test('waits for a command that works on the folder', async () => {
   using folder = temporaryFolder()
   const other = await setupDataFolder(folder.path)
-  setTimeout(() => void other[Symbol.asyncDispose](), 200)
-  const take = () => setupDataFolder(folder.path).catch(() => undefined)
+  async function take() {
+    const taken = await setupDataFolder(folder.path).catch(() => undefined)
+    await other[Symbol.asyncDispose]()
+    return taken
+  }
   await using session = await openSession(folder.path, take)
   expect(await session.run('db.list', {})).toEqual([])
 })

@@ -8,7 +8,7 @@ import { openHost } from '../../src/host/host'
 import { createHosts } from '../../src/host/hosts'
 import { codeOf } from '../auth/setup'
 import { setupHosts } from './setup'
-import { until } from '../timing'
+import { turns, until } from '../timing'
 
 test('opens a database once, however many callers ask for it at the same time', async () => {
   await using server = setupHosts()
@@ -69,10 +69,10 @@ test('a check of all databases keeps none of them open', async () => {
 })
 
 test('keeps everything open while there is room', async () => {
-  await using server = setupHosts({ kept: 2 })
+  await using server = setupHosts({ kept: 2, sweepEvery: 1 })
   const { hosts } = server
   for (const name of ['a', 'b']) await hosts.create(name)
-  await Bun.sleep(120)
+  await turns()
   expect(hosts.findOpen('a')).toBeDefined()
   expect(hosts.findOpen('b')).toBeDefined()
 })

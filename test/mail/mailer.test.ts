@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { createVault } from '../../src/auth/key/seal'
 import { DAY, HOUR, MINUTE, refusalOf, SECOND } from '../auth/setup'
-import { until } from '../timing'
+import { turns, until } from '../timing'
 import { ALICE, otpLetter, setupMailer } from './setup'
 import { startSmtp } from './smtp-server'
 
@@ -193,7 +193,7 @@ describe('a mail', () => {
     await using server = await setupMailer({ address: `smtp://127.0.0.1:${smtp.port}` })
     for (let i = 0; i < 6; i++) await server.post()
     await until(() => connections === 4)
-    await Bun.sleep(300)
+    await turns()
     expect(connections).toBe(4)
     await server.mailer[Symbol.asyncDispose]()
     // Waiting for the mail server would have ended with four failures.

@@ -3,6 +3,7 @@ import { GRACE } from '../../../src/domain/blob/collection'
 import { createBlobKeeper } from '../../../src/domain/blob/keeper'
 import { bring } from '../../contract/content-fixture'
 import { removeUser } from '../../../src/domain/user/removal'
+import { turns, until } from '../../timing'
 import { alice, bob, type ByteWorld, hashOf, refTo, setupByteWorld } from './setup'
 
 function keep({ database, bytes, clock }: ByteWorld, every?: number) {
@@ -22,11 +23,11 @@ function keep({ database, bytes, clock }: ByteWorld, every?: number) {
 test('the keeper collects from time to time', async () => {
   await using world = await setupByteWorld()
   await world.upload(alice, 'one')
-  await using keeper = keep(world, 10)
-  await Bun.sleep(50)
+  await using keeper = keep(world, 1)
+  await turns()
   expect(await world.ids()).toEqual(['one'])
   world.clock.advance(GRACE)
-  while ((await world.contents()).length > 0) await Bun.sleep(10)
+  await until(async () => (await world.contents()).length === 0)
   expect(await world.ids()).toEqual([])
   expect(keeper.reports).toEqual([])
 })
@@ -82,20 +83,20 @@ test('the keeper reports what fails and goes on at the next time', async () => {
 test('the keeper stops with its database', async () => {
   await using world = await setupByteWorld()
   await world.upload(alice, 'one')
-  const keeper = keep(world, 5)
+  const keeper = keep(world, 1)
   await keeper[Symbol.asyncDispose]()
   world.clock.advance(GRACE)
-  await Bun.sleep(30)
+  await turns()
   expect(await world.ids()).toEqual(['one'])
 })
 
 test('a keeper without the duty collects nothing in the background until it has it', async () => {
   await using world = await setupByteWorld()
   await using first = keep(world)
-  await using second = keep(world, 5)
+  await using second = keep(world, 1)
   await world.upload(alice, 'one')
   world.clock.advance(GRACE)
-  await Bun.sleep(50)
+  await turns()
   await second.idle()
   expect(await world.ids()).toEqual(['one'])
   await first[Symbol.asyncDispose]()
