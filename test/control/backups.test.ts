@@ -118,7 +118,7 @@ describe('a backup', () => {
     expect(refusal).toContain('A backup of this data folder is under way')
   })
 
-  test('is complete beside a verification, an import and a new index', async () => {
+  test('goes on beside a verification, an import and a new index', async () => {
     await using folder = await setupDataFolder()
     await createDatabase(folder, 'main')
     const key = JSON.stringify(['rlm-public', 'x'])

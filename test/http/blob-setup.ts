@@ -102,6 +102,7 @@ export function beginUpload(
   path: string,
   length: number | undefined,
   method = 'PUT',
+  headers = '',
 ): RawUpload {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => undefined)
@@ -123,7 +124,7 @@ export function beginUpload(
   const framing = length === undefined ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`
   const bearer = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`
   socket.write(
-    `${KNOCK}${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${bearer}${framing}\r\n\r\n`,
+    `${KNOCK}${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${bearer}${headers}${framing}\r\n\r\n`,
   )
   return {
     socket,
