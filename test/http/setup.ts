@@ -182,7 +182,7 @@ function isAnswer(text: string): boolean {
 /** Sent before a request in one write: its answer tells that the head of the request has been read. */
 export const KNOCK = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
-/** What was received after the answer to `KNOCK`; undefined until that is whole. */
+/** The text after the answer to `KNOCK`; undefined until that is whole. */
 export function afterKnock(received: string): string | undefined {
   const [answer] = /^HTTP\/1\.1 200 [^]*?\r\n\r\n\{[^}]*\}/.exec(received) ?? []
   return answer === undefined ? undefined : received.slice(answer.length)
