@@ -1,9 +1,6 @@
 import { OFF, type OffloadRule } from '../domain/blob/offload-rule'
 import type { Retention } from '../domain/backup/retention'
 import type { TimeOfDay } from '../domain/backup/schedule'
-import type { CreationRule } from '../domain/database/creation'
-import type { RateLimits } from '../limits/rate-limits'
-import type { Networks } from '../net/networks'
 import {
   acmeDirectory,
   address,
@@ -32,7 +29,6 @@ import {
   secretKey,
   smtpUrl,
   timeOfDay,
-  type Endpoint,
 } from './parsers'
 
 /** The durability of acknowledged writes (design.md §3): `relaxed` may lose the last ones on power loss. */
@@ -71,20 +67,17 @@ export const SETTINGS = {
   test: toggle(
     'serve addresses for tests at /<database>/_test: reset, snapshots, mails, the clock; needs --memory',
   ),
-  testTokenFile: setting<string | null>(
-    null,
+  testTokenFile: optional(
     file,
     'file',
     'the token of the addresses for tests, for a server in a container: needed on another address than loopback',
   ),
-  schema: setting<string | null>(
-    null,
+  schema: optional(
     fileOrInput,
     'file',
     'declare the tables of this schema file, or of the schema in an import file, at every start; - reads standard input',
   ),
-  seed: setting<string | null>(
-    null,
+  seed: optional(
     fileOrInput,
     'path',
     'with --test: import this file, or all files of a folder, at the start and at every reset; - reads standard input',
@@ -95,54 +88,30 @@ export const SETTINGS = {
     'mode',
     'full: an acknowledged write survives power loss; relaxed: it survives a crash of the program',
   ),
-  domain: setting<string | null>(
-    null,
-    domain,
-    'name',
-    'serve every database at <database>.<name> as well',
-  ),
-  publicUrl: setting<string | null>(
-    null,
-    publicUrl,
-    'url',
-    'the public address, for mails and logins',
-  ),
-  trustProxy: setting<Networks | null>(
-    null,
+  domain: optional(domain, 'name', 'serve every database at <database>.<name> as well'),
+  publicUrl: optional(publicUrl, 'url', 'the public address, for mails and logins'),
+  trustProxy: optional(
     networks,
     'cidr',
     'trust the forwarded headers of these networks, separated by commas',
   ),
-  rateLimits: setting<RateLimits | null>(
-    null,
+  rateLimits: optional(
     rateLimits,
     'limits',
     'on, off, or the limits to change: reads=1000/1m,tokens=off (default: on, in development off)',
   ),
-  allowPrivateAddresses: setting<Networks | null>(
-    null,
+  allowPrivateAddresses: optional(
     networks,
     'cidr',
     'the private networks that logins and web hooks may call, separated by commas',
   ),
-  smtpUrl: setting<string | null>(
-    null,
+  smtpUrl: optional(
     smtpUrl,
     'url',
     'send mails through this server, smtp://user@host:port; only the environment and the settings file may have a password in it',
   ),
-  mailHook: setting<string | null>(
-    null,
-    mailHook,
-    'url',
-    'send mails through this web hook instead of a mail server',
-  ),
-  mailFrom: setting<string | null>(
-    null,
-    mailFrom,
-    'sender',
-    'the sender of mails, such as "My App <app@example.com>"',
-  ),
+  mailHook: optional(mailHook, 'url', 'send mails through this web hook instead of a mail server'),
+  mailFrom: optional(mailFrom, 'sender', 'the sender of mails, such as "My App <app@example.com>"'),
   printMails: toggle(
     'print mails in the terminal and the log instead of sending them, as in development: for tests in a local network',
   ),
@@ -152,26 +121,18 @@ export const SETTINGS = {
     'size',
     'store larger files, binary values and texts in objects as blobs: a number of bytes, clients (as clients offload) or off (default)',
   ),
-  blobQuota: setting<number | null>(
-    null,
+  blobQuota: optional(
     amount,
     'bytes',
     'the quota for all blobs of a database without its own quota, such as 20GB',
   ),
-  userBlobQuota: setting<number | null>(
-    null,
-    amount,
-    'bytes',
-    'the quota for the uploads of each user, such as 500MB',
-  ),
-  createDatabases: setting<CreationRule | null>(
-    null,
+  userBlobQuota: optional(amount, 'bytes', 'the quota for the uploads of each user, such as 500MB'),
+  createDatabases: optional(
     creationRule,
     'rule',
     'people who may create databases with dexie-cloud create: anyone, off, or addresses and domains such as ada@example.com,@example.org (default: off, in development anyone)',
   ),
-  backup: setting<string | null>(
-    null,
+  backup: optional(
     backupTarget,
     'target',
     'back up all databases each day to this folder, or to s3://bucket/prefix',
@@ -188,48 +149,37 @@ export const SETTINGS = {
     'numbers',
     'keep the last backup of each of so many days, weeks and months (default: 7d,4w,12m)',
   ),
-  backupKeyFile: setting<string | null>(
-    null,
+  backupKeyFile: optional(
     file,
     'file',
     'seal backups in a bucket with the key in this file: 32 random bytes in base64',
   ),
   backupPlain: toggle('do not seal backups in a bucket; the keys of databases are left out then'),
-  tlsCert: setting<string | null>(
-    null,
+  tlsCert: optional(
     file,
     'file',
     'serve https with this certificate chain (PEM), reloaded when it changes',
   ),
-  tlsKey: setting<string | null>(null, file, 'file', 'the private key of the certificate (PEM)'),
-  metrics: setting<Endpoint | null>(
-    null,
+  tlsKey: optional(file, 'file', 'the private key of the certificate (PEM)'),
+  metrics: optional(
     endpoint,
     'address',
     'answer scrapes of Prometheus at http://<address>/metrics, such as 127.0.0.1:9464',
   ),
-  metricsTokenFile: setting<string | null>(
-    null,
+  metricsTokenFile: optional(
     file,
     'file',
     'the bearer token of scrapes: needed on another address than loopback',
   ),
   metricsNames: toggle('name up to 50 databases in the metrics'),
-  acme: setting<readonly string[] | null>(
-    null,
+  acme: optional(
     domains,
     'names',
     'get certificates for these names, separated by commas, and renew them',
   ),
-  acmeEmail: setting<string | null>(
-    null,
-    email,
-    'address',
-    'where the authority of the certificates may write to',
-  ),
+  acmeEmail: optional(email, 'address', 'where the authority of the certificates may write to'),
   acmeAgreeTos: toggle('agree to the terms of the authority of the certificates'),
-  acmeDirectory: setting<string | null>(
-    null,
+  acmeDirectory: optional(
     acmeDirectory,
     'url',
     "the authority of the certificates, by its directory (default: Let's Encrypt)",
@@ -241,14 +191,12 @@ export const SETTINGS = {
     'the port on which the authority checks the names; it always asks port 80, so another one needs a forwarder',
   ),
   noAdmin: toggle('do not serve the page for administrators at /admin'),
-  adminNetworks: setting<Networks | null>(
-    null,
+  adminNetworks: optional(
     networks,
     'cidr',
     'the networks that may open the page for administrators, separated by commas (default: this machine)',
   ),
-  adminUrl: setting<string | null>(
-    null,
+  adminUrl: optional(
     adminUrl,
     'url',
     'the address of the page for administrators, where it is not --public-url: an origin that serves nothing else',
@@ -347,6 +295,11 @@ function setting<T>(
   help: string,
 ): Setting<T> {
   return { fallback, parse, value, help }
+}
+
+/** A setting that is null unless it is given. */
+function optional<T>(parse: (text: string) => T, value: string, help: string): Setting<T | null> {
+  return { fallback: null, parse, value, help }
 }
 
 function rare<T>(
