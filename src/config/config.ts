@@ -57,30 +57,15 @@ export function readConfig(sources: Sources = {}): Config {
     if (found !== undefined) [usedSources[name]] = found
   }
   const settings = withPublicUrl(given as unknown as Settings)
-  if ((settings.tlsCert === null) !== (settings.tlsKey === null)) {
-    throw new UsageError('--tls-cert and --tls-key belong together: give both or neither')
+  const isSmtpFlag = sources.flags?.['smtpUrl'] !== undefined
+  for (const [applies, sentence] of MISTAKES) {
+    if (applies(settings, isSmtpFlag)) {
+      throw new UsageError(typeof sentence === 'string' ? sentence : sentence(settings))
+    }
   }
-  requireAcmeSettings(settings)
-  requireTestSettings(settings)
-  if (settings.backup !== null && settings.memory) {
-    throw new UsageError(
-      '--backup and --memory cannot be combined: data in memory is discarded at exit',
-    )
-  }
-  if (settings.backup === null && hasBackupTimes(settings)) {
-    throw new UsageError(
-      '--backup-at and --backup-keep need --backup: the folder or bucket of the backups',
-    )
-  }
-  requireMetricsSettings(settings)
-  requireMailSettings(settings, sources.flags?.['smtpUrl'] !== undefined)
   const data = resolve(settings.data)
   const development = isDevelopment(settings)
   return Object.freeze({ ...settings, data, development, sources: usedSources })
-}
-
-function hasBackupTimes({ backupAt, backupKeep }: Settings): boolean {
-  return backupAt !== SETTINGS.backupAt.fallback || backupKeep !== SETTINGS.backupKeep.fallback
 }
 
 /** A server that has certificates for its names is public at the first of them. */
@@ -96,100 +81,102 @@ function isDevelopment(settings: Settings): boolean {
   return isLoopback(settings.host) && settings.publicUrl === null && settings.trustProxy === null
 }
 
-function requireAcmeSettings({ acme, acmeAgreeTos, tlsCert, memory, port }: Settings): void {
-  if (acme === null) return
-  if (tlsCert !== null) {
-    throw new UsageError(
-      '--acme and --tls-cert cannot be combined: certificates are given, or the server gets them',
-    )
-  }
-  if (memory) {
-    throw new UsageError(
-      '--acme and --memory cannot be combined: the authority limits how many certificates a name gets, so they must be kept',
-    )
-  }
-  if (port === 0) {
-    throw new UsageError('--acme needs a --port: 443, or the one to which port 443 is forwarded')
-  }
-  if (!acmeAgreeTos) {
-    throw new UsageError(
-      '--acme needs --acme-agree-tos: read the terms of the authority, and agree to them',
-    )
-  }
-}
+type Mistake = readonly [
+  applies: (settings: Settings, isSmtpFlag: boolean) => boolean,
+  sentence: string | ((settings: Settings) => string),
+]
 
-/** Test mode is for data that may be lost, on this machine or in a container (promises.md 43). */
-function requireTestSettings(settings: Settings): void {
-  const { test, testTokenFile, seed, memory, host, publicUrl, trustProxy, development } = settings
-  if (!test) {
-    if (testTokenFile !== null) throw new UsageError('--test-token-file needs --test')
-    if (seed !== null) {
-      throw new UsageError('--seed needs --test: to import data once, use satchel import')
-    }
-    return
-  }
-  if (!memory) {
-    throw new UsageError(
-      '--test needs --memory: a caller with the test token may replace all data, so none of a folder is used',
-    )
-  }
-  if (!development) {
-    throw new UsageError(
-      '--test cannot be combined with development set to false: a server for tests is for development',
-    )
-  }
-  if (publicUrl !== null || trustProxy !== null) {
-    throw new UsageError(
-      '--test cannot be combined with --public-url or --trust-proxy: a server for tests is not public',
-    )
-  }
-  if (!isLoopback(host) && testTokenFile === null) {
-    throw new UsageError(
+/** Settings that make no sense together; the first one that applies is told. */
+const MISTAKES: readonly Mistake[] = [
+  [
+    ({ tlsCert, tlsKey }) => (tlsCert === null) !== (tlsKey === null),
+    '--tls-cert and --tls-key belong together: give both or neither',
+  ],
+  [
+    ({ acme, tlsCert }) => acme !== null && tlsCert !== null,
+    '--acme and --tls-cert cannot be combined: certificates are given, or the server gets them',
+  ],
+  [
+    ({ acme, memory }) => acme !== null && memory,
+    '--acme and --memory cannot be combined: the authority limits how many certificates a name gets, so they must be kept',
+  ],
+  [
+    ({ acme, port }) => acme !== null && port === 0,
+    '--acme needs a --port: 443, or the one to which port 443 is forwarded',
+  ],
+  [
+    ({ acme, acmeAgreeTos }) => acme !== null && !acmeAgreeTos,
+    '--acme needs --acme-agree-tos: read the terms of the authority, and agree to them',
+  ],
+  [({ test, testTokenFile }) => !test && testTokenFile !== null, '--test-token-file needs --test'],
+  [
+    ({ test, seed }) => !test && seed !== null,
+    '--seed needs --test: to import data once, use satchel import',
+  ],
+  // Test mode is for data that may be lost, on this machine or in a container (promises.md 43).
+  [
+    ({ test, memory }) => test && !memory,
+    '--test needs --memory: a caller with the test token may replace all data, so none of a folder is used',
+  ],
+  [
+    ({ test, development }) => test && !development,
+    '--test cannot be combined with development set to false: a server for tests is for development',
+  ],
+  [
+    ({ test, publicUrl, trustProxy }) => test && (publicUrl !== null || trustProxy !== null),
+    '--test cannot be combined with --public-url or --trust-proxy: a server for tests is not public',
+  ],
+  [
+    ({ test, host, testTokenFile }) => test && !isLoopback(host) && testTokenFile === null,
+    ({ host }) =>
       `--test on --host ${host} needs --test-token-file: other machines may reach this address`,
-    )
-  }
-}
-
-function requireMetricsSettings({ metrics, metricsTokenFile, metricsNames }: Settings): void {
-  if (metrics === null) {
-    if (metricsTokenFile !== null) throw new UsageError('--metrics-token-file needs --metrics')
-    if (metricsNames) throw new UsageError('--metrics-names needs --metrics')
-    return
-  }
-  if (!isLoopback(metrics.host) && metricsTokenFile === null) {
-    throw new UsageError(
-      `--metrics on ${metrics.host} needs --metrics-token-file: other machines may reach this address`,
-    )
-  }
-}
-
-function requireMailSettings(
-  { smtpUrl, mailHook, mailHookSecret, mailFrom, printMails }: Settings,
-  isFlag: boolean,
-): void {
-  if (smtpUrl !== null && mailHook !== null) {
-    throw new UsageError('--smtp-url and --mail-hook cannot be combined: give one of them')
-  }
-  if (printMails && (smtpUrl !== null || mailHook !== null)) {
-    throw new UsageError(
-      '--print-mails cannot be combined with --smtp-url or --mail-hook: mails are printed, or sent',
-    )
-  }
-  if (mailHook !== null && mailHookSecret === null) {
-    throw new UsageError(
-      `--mail-hook needs ${environmentName('mailHookSecret')}, which signs its requests: whsec_ and 32 random bytes in base64`,
-    )
-  }
-  if (smtpUrl === null) return
-  if (isFlag && holdsSecret(smtpUrl)) {
-    throw new UsageError(
-      `--smtp-url must not hold a password, which every user of this machine could read: set ${environmentName('smtpUrl')}`,
-    )
-  }
-  if (mailFrom === null && usualSender(smtpUrl) === null) {
-    throw new UsageError('--smtp-url needs --mail-from: the sender of the mails')
-  }
-}
+  ],
+  [
+    ({ backup, memory }) => backup !== null && memory,
+    '--backup and --memory cannot be combined: data in memory is discarded at exit',
+  ],
+  [
+    ({ backup, backupAt, backupKeep }) =>
+      backup === null &&
+      (backupAt !== SETTINGS.backupAt.fallback || backupKeep !== SETTINGS.backupKeep.fallback),
+    '--backup-at and --backup-keep need --backup: the folder or bucket of the backups',
+  ],
+  [
+    ({ metrics, metricsTokenFile }) => metrics === null && metricsTokenFile !== null,
+    '--metrics-token-file needs --metrics',
+  ],
+  [
+    ({ metrics, metricsNames }) => metrics === null && metricsNames,
+    '--metrics-names needs --metrics',
+  ],
+  [
+    ({ metrics, metricsTokenFile }) =>
+      metrics !== null && !isLoopback(metrics.host) && metricsTokenFile === null,
+    ({ metrics }) =>
+      `--metrics on ${metrics?.host} needs --metrics-token-file: other machines may reach this address`,
+  ],
+  [
+    ({ smtpUrl, mailHook }) => smtpUrl !== null && mailHook !== null,
+    '--smtp-url and --mail-hook cannot be combined: give one of them',
+  ],
+  [
+    ({ smtpUrl, mailHook, printMails }) => printMails && (smtpUrl !== null || mailHook !== null),
+    '--print-mails cannot be combined with --smtp-url or --mail-hook: mails are printed, or sent',
+  ],
+  [
+    ({ mailHook, mailHookSecret }) => mailHook !== null && mailHookSecret === null,
+    `--mail-hook needs ${environmentName('mailHookSecret')}, which signs its requests: whsec_ and 32 random bytes in base64`,
+  ],
+  [
+    ({ smtpUrl }, isSmtpFlag) => smtpUrl !== null && isSmtpFlag && holdsSecret(smtpUrl),
+    `--smtp-url must not hold a password, which every user of this machine could read: set ${environmentName('smtpUrl')}`,
+  ],
+  [
+    ({ smtpUrl, mailFrom }) =>
+      smtpUrl !== null && mailFrom === null && usualSender(smtpUrl) === null,
+    '--smtp-url needs --mail-from: the sender of the mails',
+  ],
+]
 
 /**
  * For a server, which keeps its data on a disk or in memory: throws `UsageError` when the sources of its settings name a
