@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
 import { Dialog } from './dialog'
 import { Failure } from './failure'
+import { useForm } from './use-form'
 
 /** A dialog with fields, an action, and the reason when that was refused. The caller closes it. */
 export function FormDialog({
@@ -10,6 +10,8 @@ export function FormDialog({
   onSubmit,
   onClose,
   isWide = false,
+  isDanger = false,
+  isReady = true,
   children,
 }: {
   title: string
@@ -17,28 +19,23 @@ export function FormDialog({
   onSubmit: () => Promise<unknown>
   onClose: () => void
   isWide?: boolean
+  /** The action cannot be taken back. */
+  isDanger?: boolean
+  /** False while the action is not possible. */
+  isReady?: boolean
   children: ComponentChildren
 }) {
-  const [error, setError] = useState<unknown>(undefined)
-  const [isBusy, setIsBusy] = useState(false)
-  const submit = (event: Event) => {
-    event.preventDefault()
-    setIsBusy(true)
-    setError(undefined)
-    onSubmit()
-      .catch(setError)
-      .finally(() => setIsBusy(false))
-  }
+  const { error, isBusy, submit } = useForm(onSubmit)
   return (
     <Dialog title={title} isWide={isWide} onClose={onClose}>
       <form class="form" onSubmit={submit}>
         {children}
         <Failure error={error} />
         <div class="actions">
-          <button class="main" disabled={isBusy}>
+          <button class={isDanger ? 'danger' : 'main'} disabled={isBusy || !isReady}>
             {action}
           </button>
-          <button type="button" onClick={onClose}>
+          <button type="button" autofocus={isDanger && isReady} onClick={onClose}>
             Cancel
           </button>
         </div>

@@ -1,7 +1,6 @@
 import { signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
-import { Dialog } from '../parts/dialog'
-import { Failure } from '../parts/failure'
+import { FormDialog } from '../parts/form-dialog'
 import { call } from '../server/call'
 import { tellDone } from './toasts'
 import { Text } from '../parts/text'
@@ -36,59 +35,41 @@ export function Destroying() {
 function Question({ destruction }: { destruction: Destruction }) {
   const { title, text, name, operation, input, isTyped = true, done, onDone } = destruction
   const [typed, setTyped] = useState('')
-  const [error, setError] = useState<unknown>(undefined)
-  const [isBusy, setIsBusy] = useState(false)
   const close = () => (asked.value = null)
   const destroy = async () => {
-    setIsBusy(true)
-    try {
-      await call(operation, { ...input, confirm: name })
-      close()
-      tellDone(done)
-      onDone?.()
-    } catch (error) {
-      setError(error)
-      setIsBusy(false)
-    }
+    await call(operation, { ...input, confirm: name })
+    close()
+    tellDone(done)
+    onDone?.()
   }
   return (
-    <Dialog title={title} onClose={close}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void destroy()
-        }}
-      >
-        {text !== undefined && <p>{text}</p>}
-        <p>
-          <span class="mono">
-            <Text text={name} />
-          </span>{' '}
-          cannot be brought back.
-        </p>
-        {isTyped && (
-          <label>
-            <span>Type its name</span>
-            <input
-              autofocus
-              value={typed}
-              autocomplete="off"
-              spellcheck={false}
-              onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-            />
-          </label>
-        )}
-        <Failure error={error} />
-        <div class="actions">
-          <button class="danger" disabled={isBusy || (isTyped && typed !== name)}>
-            {title}
-          </button>
-          <button type="button" autofocus={!isTyped} onClick={close}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      action={title}
+      isDanger
+      isReady={!isTyped || typed === name}
+      onSubmit={destroy}
+      onClose={close}
+    >
+      {text !== undefined && <p>{text}</p>}
+      <p>
+        <span class="mono">
+          <Text text={name} />
+        </span>{' '}
+        cannot be brought back.
+      </p>
+      {isTyped && (
+        <label>
+          <span>Type its name</span>
+          <input
+            autofocus
+            value={typed}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          />
+        </label>
+      )}
+    </FormDialog>
   )
 }
