@@ -25,6 +25,15 @@ export async function logIn(page: Page, commands: Session): Promise<void> {
   await page.locator('.sidebar').waitFor()
 }
 
+/** Pastes a new link into the dialog of a session that has ended. */
+export async function logInAgain(page: Page, commands: Session): Promise<void> {
+  const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+  const { url } = await commands.run('session.link', {})
+  await dialog.getByLabel('Paste it here').fill(url)
+  await dialog.getByRole('button', { name: 'Log in' }).click()
+  await dialog.waitFor({ state: 'detached' })
+}
+
 /** Goes to a page by its address, as a click on a link does. */
 export async function go(page: Page, hash: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)

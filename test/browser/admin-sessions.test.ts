@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
+import { MINUTE } from '../../src/domain/value/time'
 import { setupAdmin } from '../http/admin/setup'
 import { until } from '../timing'
-import { openAdmin } from './admin-page'
+import { go, logInAgain, openAdmin } from './admin-page'
 import { useChromium } from './chromium'
 
 /** Sessions of the page for administrators that go on, end, and begin again in an open page. */
@@ -33,9 +34,9 @@ test('a session that ends shows the login at once, and Log and Live go on after 
   await untilLogged(page, `${server.main}/all/one`)
   await server.commands.run('session.revoke', {})
   await write(server, 'https://two.example')
-  await logInAgain(page, server)
+  await logInAgain(page, server.commands)
   await untilLogged(page, `${server.main}/all/three`)
-  await page.evaluate(`location.hash = '#/main/live'`)
+  await go(page, '#/main/live')
   await page.getByText('This page missed 1 change here').waitFor()
   await write(server, 'https://four.example')
   await page.locator('.entry', { hasText: 'four.example' }).waitFor()
@@ -93,6 +94,54 @@ test('a failure of Live is tried again by a button', async () => {
   expect(await page.getByRole('alert').count()).toBe(0)
 })
 
+test('a link that was used is refused with words, and the page stays where it is', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/people')
+  await page.getByText('No user has logged in yet').waitFor()
+  await page.getByPlaceholder('Name or address').fill('alice')
+  await go(page, '#used')
+  await page.getByText('This link was used, or has expired').waitFor()
+  expect(page.url()).toEndWith('#/main/people')
+  expect(await page.getByPlaceholder('Name or address').inputValue()).toBe('alice')
+})
+
+test('the owner of a client confirms with a code by mail, and a wrong one is refused in the dialog', async () => {
+  await using server = await setupAdmin()
+  const email = 'ann@example.com'
+  const scopes = ['ACCESS_DB', 'MANAGE_DB', 'GLOBAL_READ']
+  await server.commands.run('client.create', { database: 'main', scopes, email })
+  await using device = await browser.openDevice()
+  const { page } = device
+  await page.goto(`${server.url}/admin`)
+  await page.getByRole('button', { name: 'With a code by mail' }).click()
+  await page.getByLabel('Database').fill('main')
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByRole('button', { name: 'Send a code' }).click()
+  await page.getByLabel('Code').fill(await codeOf(server, 1))
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.locator('.sidebar').waitFor()
+  server.clock.advance(10 * MINUTE)
+  await go(page, '#/main/database')
+  const clients = page.locator('section', { has: page.getByRole('heading', { name: 'Clients' }) })
+  await clients.getByRole('button', { name: 'Add' }).click()
+  const adding = page.getByRole('dialog', { name: 'Add a client' })
+  await adding.getByLabel('Name').fill('nightly')
+  await adding.getByRole('button', { name: 'Add' }).click()
+  const question = page.getByRole('dialog', { name: 'Confirm that it is you' })
+  await question.getByText(email).waitFor()
+  await question.getByRole('button', { name: 'Send a code' }).click()
+  const code = await codeOf(server, 2)
+  await question.getByLabel('Code').fill('WRONGONE')
+  await question.getByRole('button', { name: 'Go on' }).click()
+  await question.getByRole('alert').waitFor()
+  await question.getByLabel('Code').fill(code)
+  await question.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('dialog', { name: 'A new client' }).waitFor()
+  expect(await server.commands.run('session.list', {})).toHaveLength(1)
+})
+
 type Server = Awaited<ReturnType<typeof setupAdmin>>
 
 async function write({ commands }: Server, origin: string): Promise<void> {
@@ -109,13 +158,11 @@ async function untilLogged(page: Page, url: string): Promise<void> {
   })
 }
 
-/** Pastes a new link into the dialog of a session that has ended. */
-async function logInAgain(page: Page, { commands }: Server): Promise<void> {
-  const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
-  const { url } = await commands.run('session.link', {})
-  await dialog.getByLabel('Paste it here').fill(url)
-  await dialog.getByRole('button', { name: 'Log in' }).click()
-  await dialog.waitFor({ state: 'detached' })
+/** The code of so many mails that were sent. */
+async function codeOf({ lines }: Server, count: number): Promise<string> {
+  const mails = () => lines.filter((line) => line.includes('"logger":"mail"'))
+  await until(() => mails().length === count)
+  return (JSON.parse(mails().at(-1) ?? '') as { variables: { otp: string } }).variables.otp
 }
 
 /** Counts the requests of a page for a path below that of the page. */

@@ -2,7 +2,7 @@ import { postJson } from '../http/setup'
 import { expect, test } from 'bun:test'
 import { setupAdmin } from '../http/admin/setup'
 import { useChromium } from './chromium'
-import { editorOf, editorText, openAdmin, watch } from './admin-page'
+import { editorOf, editorText, openAdmin, watch, logInAgain } from './admin-page'
 
 /** The login of the page for administrators, its keys and its ends, in a real browser. */
 
@@ -62,14 +62,8 @@ test('a session that ends in the middle of an edit leaves the text, which a new 
   const text = editorOf(page)
   await text.fill((await editorText(page)).replace('Milk', 'Oat milk'))
   await server.commands.run('session.revoke', {})
+  await logInAgain(page, server.commands)
   await page.getByRole('button', { name: 'Review' }).click()
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
-  await dialog.waitFor()
-  const { url } = await server.commands.run('session.link', {})
-  await dialog.getByLabel('Paste it here').fill(url)
-  await dialog.getByRole('button', { name: 'Log in' }).click()
-  await dialog.waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await page.getByText('Saved').waitFor()
   expect(

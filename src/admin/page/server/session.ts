@@ -68,11 +68,7 @@ export async function resume(): Promise<void> {
   const code = takeLinkCode(`${location.pathname}#/`)
   const kept = sessionStorage.getItem(STORED)
   if (kept === null || !(await adopt(kept))) await askOthers()
-  if (code !== undefined) {
-    await logIn({ code }).catch((error: unknown) => {
-      loginError.value = error instanceof Error ? error.message : String(error)
-    })
-  }
+  if (code !== undefined) await openLink(code)
   session.value ??= null
 }
 
@@ -83,8 +79,13 @@ async function askOthers(): Promise<void> {
   await adopting
 }
 
-/** The refusal of the link that opened the page. */
-export const loginError = signal<string | null>(null)
+/** The refusal of the link that opened the page, or was opened in it. */
+export const linkError = signal<unknown>(undefined)
+
+async function openLink(code: string): Promise<void> {
+  linkError.value = undefined
+  await logIn({ code }).catch((error: unknown) => (linkError.value = error))
+}
 
 /** The code of a link, `#<code>`, is replaced in the history at once. Addresses of pages begin with `#/`. */
 function takeLinkCode(address: string): string | undefined {
@@ -97,7 +98,7 @@ function takeLinkCode(address: string): string | undefined {
 addEventListener('hashchange', ({ oldURL }) => {
   // The page stays where it is, with all that is typed into it.
   const code = takeLinkCode(oldURL)
-  if (code !== undefined) void logIn({ code }).catch(() => undefined)
+  if (code !== undefined) void openLink(code)
 })
 
 export type Proof =
@@ -158,7 +159,6 @@ async function open(found: Session): Promise<void> {
   const list = (await (await request('operations')).json()) as readonly OperationInfo[]
   operations.value = new Map(list.map((each) => [each.name, each]))
   session.value = found
-  loginError.value = null
   hasEnded.value = false
 }
 

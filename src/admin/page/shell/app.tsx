@@ -11,9 +11,9 @@ import { loadPages, openPages } from './pages'
 import { chooseDatabase, database, goTo } from './route'
 import { Sidebar } from './sidebar'
 import { nextTheme } from './theme'
-import { Toasts } from './toasts'
+import { tellError, Toasts } from './toasts'
 import { databaseNames } from './databases'
-import { hasEnded, session } from '../server/session'
+import { hasEnded, linkError, session } from '../server/session'
 import { Dialog } from '../parts/dialog'
 
 /** The whole page: the login, or the pages with the list of them at the side. */
@@ -70,6 +70,9 @@ function Desk() {
     return () => clearTimeout(timer)
   }, [])
   useEffect(watchLogins, [])
+  useEffect(() => {
+    if (session.value && linkError.value !== undefined) tellError(linkError.value)
+  }, [session.value, linkError.value])
   useShortcut('?', 'List the keys', showHelp)
   useShortcut('t', 'Change the colours', nextTheme)
 

@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
-import { Copy } from '../parts/copy'
 import { Dialog } from '../parts/dialog'
+import { Segments } from '../parts/segments'
 import { pendingConfirmation } from '../server/confirmation'
 import { useOperation } from '../server/operation'
-import { logIn, may } from '../server/session'
-import { readLink } from './link'
-import { tellError } from './toasts'
+import { may, session } from '../server/session'
+import { LinkForm } from './link-form'
+import { type Way, WAYS } from './login'
+import { MailForm } from './mail-form'
 
 /** Asks for a fresh login before a secret is shown. */
 export function Confirmation() {
@@ -14,48 +15,27 @@ export function Confirmation() {
 }
 
 function Question({ answer }: { answer: (isConfirmed: boolean) => void }) {
-  const [text, setText] = useState('')
+  const { email = null, databases = [] } = session.value ?? {}
+  const [database = ''] = databases
+  const [way, setWay] = useState<Way>(email === null ? 'link' : 'mail')
   const { value } = useOperation<{ readonly folder: string }>('status', may('status') ? {} : null)
   const command = `satchel admin --confirm${value === undefined ? '' : ` --data ${quote(value.folder)}`}`
-  const submit = async () => {
-    await logIn({ code: readLink(text) })
-    setText('')
-    answer(true)
-  }
+  const onDone = () => answer(true)
   return (
     <Dialog title="Confirm that it is you" onClose={() => answer(false)}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault()
-          submit().catch(tellError)
-        }}
-      >
-        <p>
-          Secrets are shown for ten minutes after a fresh login. This command prints a new link:
-        </p>
-        <div class="command">
-          <code>{command}</code>
-          <Copy text={command} />
-        </div>
-        <label>
-          <span>Paste it here</span>
-          <input
-            autofocus
-            required
-            autocomplete="off"
-            spellcheck={false}
-            value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
-          />
-        </label>
-        <div class="actions">
-          <button class="main">Go on</button>
-          <button type="button" onClick={() => answer(false)}>
-            Cancel
-          </button>
-        </div>
-      </form>
+      <p>Secrets are shown for ten minutes after a fresh login.</p>
+      {email !== null && <Segments label="Confirm" choices={WAYS} chosen={way} onChoose={setWay} />}
+      {way === 'mail' && email !== null ? (
+        <MailForm database={database} known={{ database, email }} action="Go on" onDone={onDone} />
+      ) : (
+        <LinkForm
+          text="On the machine of the server, this command prints a new link:"
+          command={command}
+          label="Paste it here"
+          action="Go on"
+          onDone={onDone}
+        />
+      )}
     </Dialog>
   )
 }

@@ -1,12 +1,15 @@
 import { useState } from 'preact/hooks'
-import { Icon } from '../parts/icon'
-import { Copy } from '../parts/copy'
-import { logIn, loginError, requestOtp } from '../server/session'
-import { sentenceOf } from '../server/refusal'
-import { readLink } from './link'
-import { database as chosenDatabase } from './route'
+import { Segments } from '../parts/segments'
+import { LinkForm } from './link-form'
+import { MailForm } from './mail-form'
+import { database } from './route'
 
-type Way = 'link' | 'mail'
+/** The two ways to prove that it is you. */
+export const WAYS = [
+  ['link', 'With a link'],
+  ['mail', 'With a code by mail'],
+] as const
+export type Way = (typeof WAYS)[number][0]
 
 /** The two ways to log in: a one-time link of the command, or a code by mail for people with a client. */
 export function Login({ isAgain = false }: { isAgain?: boolean }) {
@@ -19,136 +22,25 @@ export function Login({ isAgain = false }: { isAgain?: boolean }) {
           <p class="soft">The page for administrators of this server.</p>
         </>
       )}
-      <div class="segments" role="group" aria-label="Log in">
-        <button aria-pressed={way === 'link'} onClick={() => setWay('link')}>
-          With a link
-        </button>
-        <button aria-pressed={way === 'mail'} onClick={() => setWay('mail')}>
-          With a code by mail
-        </button>
-      </div>
-      {way === 'link' ? <ByLink isAgain={isAgain} /> : <ByMail />}
+      <Segments label="Log in" choices={WAYS} chosen={way} onChoose={setWay} />
+      {way === 'mail' ? (
+        <MailForm database={database.value} action="Log in" />
+      ) : (
+        <LinkForm {...(isAgain ? AGAIN : FIRST)} action="Log in" />
+      )}
     </div>
   )
 }
 
+const FIRST = {
+  text: 'On the machine of the server, this command opens the page logged in:',
+  command: 'satchel admin --open',
+  label: 'Or paste the link that satchel admin prints',
+}
+
 /** A page that goes on takes the link itself: one that opens it is another page. */
-function ByLink({ isAgain }: { isAgain: boolean }) {
-  const command = isAgain ? 'satchel admin' : 'satchel admin --open'
-  const [text, setText] = useState('')
-  const form = useForm(() => logIn({ code: readLink(text) }))
-  return (
-    <form class="form" onSubmit={form.submit}>
-      <p>
-        {isAgain
-          ? 'On the machine of the server, this command prints a link:'
-          : 'On the machine of the server, this command opens the page logged in:'}
-      </p>
-      <div class="command">
-        <code>{command}</code>
-        <Copy text={command} />
-      </div>
-      <label>
-        <span>{isAgain ? 'Paste it here' : 'Or paste the link that satchel admin prints'}</span>
-        <input
-          value={text}
-          autocomplete="off"
-          spellcheck={false}
-          placeholder={`${location.origin}${location.pathname}#…`}
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
-        />
-      </label>
-      <FormError error={form.error ?? loginError.value} />
-      <button class="main" disabled={form.isBusy || text.trim() === ''}>
-        Log in
-      </button>
-    </form>
-  )
-}
-
-function ByMail() {
-  const [database, setDatabase] = useState(chosenDatabase.value)
-  const [email, setEmail] = useState('')
-  const [otp, setOtp] = useState('')
-  const [isSent, setIsSent] = useState(false)
-  const form = useForm(async () => {
-    if (isSent) await logIn({ database, email, otp: otp.trim() })
-    else {
-      await requestOtp(database, email)
-      setIsSent(true)
-    }
-  })
-  return (
-    <form class="form" onSubmit={form.submit}>
-      <p>For addresses that own a client of a database (dexie-cloud authorize).</p>
-      <label>
-        <span>Database</span>
-        <input
-          required
-          value={database}
-          autocomplete="off"
-          disabled={isSent}
-          onInput={({ currentTarget }) => setDatabase(currentTarget.value)}
-        />
-      </label>
-      <label>
-        <span>E-mail address</span>
-        <input
-          required
-          type="email"
-          value={email}
-          autocomplete="email"
-          disabled={isSent}
-          onInput={({ currentTarget }) => setEmail(currentTarget.value)}
-        />
-      </label>
-      {isSent && (
-        <label>
-          <span>Code</span>
-          <input
-            required
-            autofocus
-            class="code-input"
-            value={otp}
-            autocomplete="one-time-code"
-            onInput={({ currentTarget }) => setOtp(currentTarget.value)}
-          />
-          <small class="soft">If the address has a client, a code is on its way.</small>
-        </label>
-      )}
-      <FormError error={form.error} />
-      <button class="main" disabled={form.isBusy}>
-        {isSent ? 'Log in' : 'Send a code'}
-      </button>
-      {isSent && (
-        <button type="button" onClick={() => setIsSent(false)}>
-          Another address
-        </button>
-      )}
-    </form>
-  )
-}
-
-function FormError({ error }: { error: string | null }) {
-  if (error === null) return null
-  return (
-    <p class="form-error" role="alert">
-      <Icon name="alert" />
-      <span>{error}</span>
-    </p>
-  )
-}
-
-function useForm(work: () => Promise<void>) {
-  const [isBusy, setIsBusy] = useState(false)
-  const [error, setError] = useState<string | null>(null)
-  const submit = (event: Event) => {
-    event.preventDefault()
-    setIsBusy(true)
-    setError(null)
-    work()
-      .catch((error: unknown) => setError(sentenceOf(error)))
-      .finally(() => setIsBusy(false))
-  }
-  return { isBusy, error, submit }
+const AGAIN = {
+  text: 'On the machine of the server, this command prints a link:',
+  command: 'satchel admin',
+  label: 'Paste it here',
 }
