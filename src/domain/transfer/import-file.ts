@@ -39,32 +39,32 @@ export interface OpenOptions {
 
 /**
  * Detects the format of a file and opens it. An archive is copied first, because its directory is at
- * its end and the job that applies it reads it again. Throws `INVALID_REQUEST` for an unknown format.
+ * its end and the job that applies it reads it again. The file is closed when this throws, or when what it
+ * opened is disposed. Throws `INVALID_REQUEST` for an unknown format.
  */
 export async function openFile(
   context: TransferContext,
   file: AsyncIterable<Uint8Array>,
   { target, limits, onRead }: OpenOptions,
 ): Promise<OpenedFile> {
-  const peeked = await peek(inSlices(file, onRead))
-  if (!context.archives.isArchive(peeked.beginning)) {
-    return {
-      items: readItems(peeked.source, formatOf(peeked.beginning), target, limits),
-      archive: undefined,
-      async [Symbol.asyncDispose]() {},
-    }
-  }
-  if (target !== null) {
+  await using undo = new AsyncDisposableStack()
+  const slices = inSlices(file, onRead)
+  undo.defer(async () => void (await slices.return()))
+  const { beginning, source } = await peek(slices)
+  if (context.archives.isArchive(beginning)) {
+    if (target === null) return await openArchive(context, source, limits)
     throw invalidRequest(
       'The file is a zip, which names its tables and realms itself: leave out --table',
     )
   }
-  return await openArchive(context, peeked, limits)
+  const items = readItems(source, formatOf(beginning), target, limits)
+  const parts = undo.move()
+  return { items, archive: undefined, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
 async function openArchive(
   context: TransferContext,
-  { source }: PeekedFile,
+  source: AsyncIterable<Uint8Array>,
   limits: PartLimits,
 ): Promise<OpenedFile> {
   await using undo = new AsyncDisposableStack()
@@ -90,7 +90,7 @@ const SLICE = 64 * 1024
 async function* inSlices(
   file: AsyncIterable<Uint8Array>,
   onRead: (bytes: Uint8Array) => void,
-): AsyncGenerator<Uint8Array> {
+): AsyncGenerator<Uint8Array, void> {
   for await (const chunk of file) {
     for (let start = 0; start < chunk.length; start += SLICE) {
       const slice = chunk.subarray(start, start + SLICE)
@@ -111,13 +111,12 @@ interface PeekedFile {
   readonly source: AsyncIterable<Uint8Array>
 }
 
-async function peek(source: AsyncIterable<Uint8Array>): Promise<PeekedFile> {
-  const rest = source[Symbol.asyncIterator]()
+async function peek(rest: AsyncGenerator<Uint8Array, void>): Promise<PeekedFile> {
   const chunks: Uint8Array[] = []
   let size = 0
   while (size < PEEK_BYTES) {
-    const { value, done } = await rest.next()
-    if (done === true) break
+    const { value } = await rest.next()
+    if (value === undefined) break
     // The source may reuse the memory of a chunk.
     chunks.push(value.slice())
     size += value.length
@@ -144,18 +143,10 @@ function isLine(text: string): boolean {
 
 async function* resume(
   chunks: readonly Uint8Array[],
-  rest: AsyncIterator<Uint8Array>,
+  rest: AsyncGenerator<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  try {
-    yield* chunks
-    for (;;) {
-      const { value, done } = await rest.next()
-      if (done === true) return
-      yield value
-    }
-  } finally {
-    await rest.return?.()
-  }
+  yield* chunks
+  yield* rest
 }
 
 function refusal(problem: string): SatchelError {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { refusalOf } from '../../auth/setup'
-import { dataOf, expectNothingLeft, lines, setupDatabase } from './setup'
+import type { Scratch } from '../../../src/domain/store/scratch'
+import { SatchelError } from '../../../src/domain/value/error'
+import { importFile } from '../../../src/domain/transfer/import'
+import { codeOf, refusalOf } from '../../auth/setup'
+import { contextOf, dataOf, expectNothingLeft, IMPORT_OPTIONS, lines, setupDatabase } from './setup'
 import { share } from '../../setup'
 
 describe('a file that is not good in every part is refused whole', () => {
@@ -347,5 +350,40 @@ describe('a file that is not good in every part is refused whole', () => {
     expect(missing.message).toContain('[0]: "realmId" is missing')
     expect(dataOf(await base.export())).toEqual([])
     await expectNothingLeft(base)
+  })
+})
+
+describe('a file is closed when it is refused before its end', () => {
+  const PIECE_BYTES = 64 * 1024
+  const target = { table: 'todo', realm: 'rlm-public' }
+  const create: Scratch['create'] = () => Promise.reject(new SatchelError('STORAGE_FULL', 'full'))
+
+  test.each([
+    ['neither JSON nor a zip', 'x', null, undefined],
+    ['compressed', '\u001f', null, undefined],
+    ['a zip for a table', 'PK\u0003\u0004', target, undefined],
+    ['a zip on a full disk', 'PK\u0003\u0004', null, create],
+    ['an array on a full disk', '[', target, create],
+  ])('%s', async (_, beginning, into, failing) => {
+    await using base = await setupDatabase()
+    let isClosed = false
+    async function* file() {
+      try {
+        for (let piece = 0; piece < 32; piece += 1) {
+          yield Buffer.from(beginning.padEnd(PIECE_BYTES, ' '))
+        }
+      } finally {
+        isClosed = true
+      }
+    }
+    const context = contextOf(base.database)
+    const scratch =
+      failing === undefined ? context.scratch : { ...context.scratch, create: failing }
+    const options = { ...IMPORT_OPTIONS, target: into }
+    const code = await codeOf(() =>
+      importFile({ ...context, scratch }, base.clock, file(), options),
+    )
+    expect(code).toBe(failing === undefined ? 'INVALID_REQUEST' : 'STORAGE_FULL')
+    expect(isClosed).toBe(true)
   })
 })
