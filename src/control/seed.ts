@@ -64,6 +64,7 @@ export async function importSeed(
         size: bytes.size,
         name: basename(name),
         progress: () => undefined,
+        allow: () => undefined,
         signal: undefined,
       }),
     )

@@ -1,3 +1,4 @@
+import { requireWriter } from '../domain/access/actor'
 import { IMPORT, READ } from '../domain/access/door'
 import {
   createBlobCensus,
@@ -34,7 +35,8 @@ export const transferOperations = {
         name: optional(text),
       },
     },
-    async (host, { table, realm, ...input }, { folder, upload, progress, signal, note }) => {
+    async (host, { table, realm, ...input }, context) => {
+      const { folder, actor, upload, progress, signal, note } = context
       await note()
       return await importInto(folder, host, upload ?? new Blob().stream(), {
         target: table === null ? null : { table, realm },
@@ -43,6 +45,7 @@ export const transferOperations = {
         size: input.size,
         name: input.name,
         progress: progress ?? (() => undefined),
+        allow: (tx) => requireWriter(tx, actor, host.clock.now()),
         signal,
       })
     },

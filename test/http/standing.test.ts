@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { beginUpload } from './blob-setup'
+import { until } from '../timing'
+import { beginUpload, inChunk } from './blob-setup'
 import { ALICE, BOB, callerOf, type DataServer, setupData } from './setup'
 
 /** Writes to the middle of its body, lets `change` happen, and resolves to how the rest is answered. */
@@ -83,6 +84,27 @@ describe('a writer is checked again after the body, which may take long (promise
     expect((await server.root.get('/public/plain')).text).toBe('[]')
   })
 })
+
+test.each(['/import', '/import/stream'])(
+  'nothing that is sent to %s is imported for a client that is revoked meanwhile',
+  async (path) => {
+    await using server = await setupData()
+    const { caller, revoke } = await addClient(server, ['MANAGE_DB', 'GLOBAL_WRITE'])
+    const line = { realm: 'rlm-public', table: 'made', id: 'late', data: {} }
+    const file = JSON.stringify(line)
+    using sent = beginUpload(server.url, caller.token, `/main${path}`, undefined, 'POST')
+    sent.send(inChunk(file.slice(0, 5)))
+    await until(async () => {
+      const { lines } = await server.commands.run('audit.list', { database: 'main' })
+      return lines.at(-1)?.operation === 'import'
+    })
+    await revoke()
+    sent.send(`${inChunk(file.slice(5))}0\r\n\r\n`)
+    expect(await sent.answered).toMatch(/^HTTP\/1\.1 401 [^]*"INVALID_TOKEN"/)
+    expect((await server.root.get('/public/made')).status).toBe(404)
+    expect(await server.commands.run('job.list', { database: 'main' })).toEqual([])
+  },
+)
 
 test('a long list ends with the right to read it (promise 15)', async () => {
   await using server = await setupData()

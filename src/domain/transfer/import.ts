@@ -21,7 +21,7 @@ import { FOLLOWING } from './import-progress'
 import { type SpoolWriter, createSpool, openSpool, requireSpace } from './spool'
 import { parseTable, requireTableName, type TableSchema } from '../value/schema'
 import { getOwn } from '../value/value'
-import type { Database, WriteTx } from '../store/store'
+import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { declareTables } from '../object/tables'
 
@@ -41,6 +41,11 @@ export interface ImportOptions {
   /** Called with the bytes done; the total may change, and is null while it is unknown. */
   readonly progress: (done: number, total: number | null, phase: string) => void
   /**
+   * Throws when the caller may not import any more: asked when the file was read, which may take days, and in
+   * the unit from which on the import goes on by itself.
+   */
+  readonly allow: (tx: ReadTx) => void
+  /**
    * Aborted when the caller does not wait any longer. Until the job is started, and with `isAtomic`,
    * nothing is imported then; after that the job goes on without the caller.
    */
@@ -53,7 +58,8 @@ export interface ImportOptions {
  * it is applied by a job in short units, which a crash only delays, or in one unit. The caller may do
  * everything, so no quota is asked. While the same bytes are being imported for the same table, or that was
  * interrupted, such an import goes on and this one waits for its end. Throws `INVALID_REQUEST`, `INVALID_SCHEMA`, `UNPROCESSABLE`,
- * `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the location in the file, and nothing is imported.
+ * `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the location in the file, or what `allow` throws, and
+ * nothing is imported.
  */
 export async function importFile(
   context: TransferContext,
@@ -77,7 +83,7 @@ async function beginImport(
   options: ImportOptions,
   stages: ReturnType<typeof createStages>,
 ): Promise<ImportResult | ImportUnderWay> {
-  const { target, isAtomic, isDryRun, limits, signal, name } = options
+  const { target, isAtomic, isDryRun, limits, allow, signal, name } = options
   const { database, scratch } = context
   const now = clock.now()
   using imports = await watchImports(database)
@@ -90,6 +96,7 @@ async function beginImport(
   const { archive } = opened
   await using spool = await createSpool(scratch)
   const { declared, bytes, rows, hasOwners, keys } = await spoolItems(spool, opened.items)
+  await database.read(allow)
   const digest = hasher.digest('hex')
   const isJob = !isAtomic && !isDryRun
   const same = isJob ? imports.get(digest) : undefined
@@ -119,6 +126,7 @@ async function beginImport(
     size,
     now,
     progress: stages.applied,
+    allow,
     signal,
   }
   if (isJob) return await startImport(database, spool, plan)
@@ -239,11 +247,12 @@ interface Plan {
   readonly now: number
   /** Called with the number of these bytes that are done. */
   readonly progress: (done: number, total: number) => void
+  readonly allow: (tx: ReadTx) => void
   readonly signal: AbortSignal | undefined
 }
 
 async function applyAtOnce(context: TransferContext, name: string, plan: Plan): Promise<void> {
-  const { declared, hasOwners, archive, size, now, progress, signal } = plan
+  const { declared, hasOwners, archive, size, now, progress, allow, signal } = plan
   using spool = await openSpool(context.scratch, name)
   await using contents = createContentLoader(context)
   let done = 0
@@ -256,7 +265,10 @@ async function applyAtOnce(context: TransferContext, name: string, plan: Plan): 
   await contents.keep(() =>
     context.database.writeSteps(
       async (step) => {
-        await step((tx) => declare(tx, declared, now))
+        await step((tx) => {
+          allow(tx)
+          declare(tx, declared, now)
+        })
         for (let offset = 0; offset < spool.size;) {
           const { entries, next } = spool.read(offset)
           await step((tx) => applyEntries(tx, entries, now, contents.fileOf))
@@ -281,7 +293,7 @@ async function startImport(
   spool: SpoolWriter,
   plan: Plan,
 ): Promise<ImportUnderWay> {
-  const { declared, hasOwners, archive, digest, result, size, now, progress, signal } = plan
+  const { declared, hasOwners, archive, digest, result, size, now, progress, allow, signal } = plan
   const files = {
     spool: spool.name,
     ...(archive === undefined ? {} : { archive: archive.scratch.name }),
@@ -291,6 +303,7 @@ async function startImport(
   const state = { ...files, ...place, offset: 0, ...owners, digest, result }
   const begun = await database.write((tx) => {
     signal?.throwIfAborted()
+    allow(tx)
     const same = findImport(tx, digest)
     if (same !== undefined) return same
     declare(tx, declared, now)

@@ -5,6 +5,7 @@ import { requireStanding, requireWriter } from '../../domain/access/actor'
 import { exportBlobs } from '../../domain/transfer/archive-export'
 import { exportDatabase, exportStream, type Selection } from '../../domain/transfer/export'
 import { importFile } from '../../domain/transfer/import'
+import type { ReadTx } from '../../domain/store/store'
 import { SatchelError } from '../../domain/value/error'
 import { answer } from '../answer'
 import { type Authorised, behind } from '../caller'
@@ -70,8 +71,9 @@ async function receive(
   const held = stack.use(await http.hosts.hold(host.name))
   stack.use(keepOpen(call))
   const imported = await http.record(change, async (record) => {
+    const allow = (tx: ReadTx) => requireWriter(tx, actor, host.clock.now())
     await host.database.write((tx) => {
-      requireWriter(tx, actor, host.clock.now())
+      allow(tx)
       record(tx, 'begun')
     })
     return await importFile(held.host.transfer, host.clock, bytes(http, call), {
@@ -82,6 +84,7 @@ async function receive(
       size: null,
       name: null,
       progress: () => undefined,
+      allow,
       signal: call.sent.signal,
     })
   })

@@ -387,3 +387,19 @@ describe('a file is closed when it is refused before its end', () => {
     expect(isClosed).toBe(true)
   })
 })
+
+test.each([false, true])(
+  'a caller who loses the right to import while the file is checked imports nothing (atomic: %p)',
+  async (isAtomic) => {
+    await using base = await setupDatabase()
+    let asked = 0
+    const allow = () => {
+      asked += 1
+      if (asked > 1) throw new SatchelError('INVALID_TOKEN', 'gone')
+    }
+    const file = lines({ realm: 'rlm-public', table: 'todo', id: 'x', data: {} })
+    expect(await codeOf(() => base.import(file, { isAtomic, allow }))).toBe('INVALID_TOKEN')
+    expect(dataOf(await base.export())).toEqual([])
+    await expectNothingLeft(base)
+  },
+)

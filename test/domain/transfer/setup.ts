@@ -96,6 +96,7 @@ export const IMPORT_OPTIONS: ImportOptions = {
   size: null,
   name: null,
   progress: () => undefined,
+  allow: () => undefined,
 }
 
 export function importText(
