@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'bun:test'
+import { share } from '../setup'
 import { until } from '../timing'
-import { beginUpload, inChunk } from './blob-setup'
+import { beginUpload, blobCaller, inChunk } from './blob-setup'
 import { ALICE, BOB, callerOf, type DataServer, setupData } from './setup'
 
 /** Writes to the middle of its body, lets `change` happen, and resolves to how the rest is answered. */
@@ -106,22 +108,46 @@ test.each(['/import', '/import/stream'])(
   },
 )
 
-test('a long list ends with the right to read it (promise 15)', async () => {
-  await using server = await setupData()
+describe('an answer that its reader takes slowly ends with the right to read it (promise 15)', () => {
   const text = 'x'.repeat(1_000)
-  for (let part = 0; part < 10; part += 1) {
-    const items = Array.from({ length: 1_000 }, (_, n) => ({ id: `${part} ${n}`, text }))
-    expect((await server.root.post('/public/plain', items)).status).toBe(200)
-  }
-  const { caller, revoke } = await addClient(server, ['ACCESS_DB', 'GLOBAL_READ'])
-  using reader = beginUpload(server.url, caller.token, '/main/all/plain', 0, 'GET')
-  await reader.answered
-  reader.socket.pause()
-  await revoke()
-  await server.root.post('/public/plain', { id: 'late', text: 'a later object' })
-  reader.socket.resume()
-  await reader.closed
-  expect(reader.received.includes('a later object')).toBe(false)
-  const all = await server.anyone.get('/public/plain')
-  expect(all.text.includes('a later object')).toBe(true)
+  const shared = share(async () => {
+    const server = await setupData()
+    for (let part = 0; part < 10; part += 1) {
+      const items = Array.from({ length: 1_000 }, (_, n) => ({ id: `${part} ${n}`, text }))
+      expect((await server.root.post('/public/plain', items)).status).toBe(200)
+    }
+    return server
+  })
+
+  test.each(['/all/plain', '/export', '/export/stream'])('%s', async (path) => {
+    const server = shared()
+    const { caller, revoke } = await addClient(server, ['ACCESS_DB', 'GLOBAL_READ'])
+    using reader = beginUpload(server.url, caller.token, `/main${path}`, 0, 'GET')
+    await reader.answered
+    reader.socket.pause()
+    await revoke()
+    const late = `a later object than ${path}`
+    await server.root.post('/public/plain', { id: late })
+    reader.socket.resume()
+    await reader.closed
+    expect(reader.received.includes(late)).toBe(false)
+    expect(reader.received).not.toEndWith('0\r\n\r\n')
+    const all = await server.anyone.get('/public/plain')
+    expect(all.text.includes(late)).toBe(true)
+  })
+
+  test('/export/blobs', async () => {
+    const server = shared()
+    const alice = blobCaller(await server.as(ALICE), server.main)
+    await alice.bring('large', randomBytes(16 * 2 ** 20))
+    const { caller, revoke } = await addClient(server, ['ACCESS_DB', 'GLOBAL_READ'])
+    using reader = beginUpload(server.url, caller.token, '/main/export/blobs', 0, 'GET')
+    await reader.answered
+    reader.socket.pause()
+    await revoke()
+    reader.socket.resume()
+    await reader.closed
+    expect(reader.received).toStartWith('HTTP/1.1 200')
+    expect(reader.received).not.toEndWith('0\r\n\r\n')
+  })
 })

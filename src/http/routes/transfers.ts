@@ -141,26 +141,32 @@ async function requireReader({ host, actor }: Authorised): Promise<void> {
   await host.database.read((tx) => requireStanding(tx, actor))
 }
 
-/** Streams a file. The database stays open until its end. */
+/** Streams a file, to a reader who may still read when each piece was read. The database stays open until its end. */
 async function send(
   http: HttpContext,
-  { call, host }: Authorised,
-  pieces: AsyncGenerator<Uint8Array>,
+  request: Authorised,
+  pieces: AsyncGenerator<Uint8Array, void>,
   type: string,
 ): Promise<Response> {
-  // The first piece is made before the answer begins, so that an unknown table gets its own status.
-  const first = await pieces.next()
-  const held = new DisposableStack()
-  held.use(await http.hosts.hold(host.name))
+  const { call, host } = request
+  using undo = new DisposableStack()
+  undo.use(await http.hosts.hold(host.name))
   // Finding the next objects of a part may take longer; a reader that stalls is cut by the stream.
-  held.use(keepOpen(call))
-  held.defer(() => void pieces.return(undefined))
-  let next: IteratorResult<Uint8Array> | undefined = first
+  undo.use(keepOpen(call))
+  undo.defer(() => void pieces.return())
+  async function readNext(): Promise<Uint8Array | undefined> {
+    const { value } = await pieces.next()
+    await requireReader(request)
+    return value ?? undefined
+  }
+  // The first piece is made before the answer begins, so that an unknown table gets its own status.
+  let first = await readNext()
+  const held = undo.move()
   const body = pacedStream(
     async () => {
-      const { value, done } = next ?? (await pieces.next())
-      next = undefined
-      return done === true ? undefined : value
+      const piece = first ?? (await readNext())
+      first = undefined
+      return piece
     },
     {
       failed: (error) => http.failure(call.id, error),
