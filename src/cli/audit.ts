@@ -77,21 +77,13 @@ async function* linesOf(
   since: number | undefined,
   limit: number,
 ): AsyncGenerator<Line> {
-  let next: Cursor | null = { since: since ?? null, after: 0 }
-  while (next !== null) {
-    const page: OutputOf<'audit.list'> = await session.run('audit.list', {
-      database,
-      limit,
-      ...next,
-    })
+  let cursor: string | null = null
+  do {
+    const asked = { database, since, limit, cursor }
+    const page: OutputOf<'audit.list'> = await session.run('audit.list', asked)
     for (const line of page.lines) yield { database, ...line }
-    next = page.next
-  }
-}
-
-interface Cursor {
-  readonly since: number | null
-  readonly after: number
+    cursor = page.cursor
+  } while (cursor !== null)
 }
 
 /** Lists of lines; an empty one when there are none at all. */

@@ -1,5 +1,7 @@
+import type { AuditCursor, AuditReader, NumberedLine } from '../domain/store/audit'
+import { SatchelError } from '../domain/value/error'
 import { DAY } from '../domain/value/time'
-import { optional, text, whole } from './fields'
+import { described, flag, optional, text, whole } from './fields'
 import { onFolder } from './operation'
 
 /** The most lines of one answer. */
@@ -9,9 +11,8 @@ const SINCE_MS = 30 * DAY
 
 export const auditOperations = {
   /**
-   * Lines about operations, the oldest first: those of a database, or of the server itself. `since` in ms; `after` is
-   * the cursor of the last line that the caller knows. `next` is the cursor to go on from, null at the end. An answer has
-   * at most `limit` lines, and never more than 1,000.
+   * Lines about operations in the order of their times, or the newest first: those of a database, or of the server itself.
+   * `since` in ms. An answer has at most `limit` lines, and never more than 1,000; `cursor` is null at the end.
    */
   'audit.list': onFolder(
     {
@@ -21,37 +22,47 @@ export const auditOperations = {
       input: {
         database: optional(text),
         since: optional(whole),
-        after: optional(whole),
+        newestFirst: flag,
+        cursor: described(
+          optional(text),
+          'The `cursor` of the page before; the rest must be the same.',
+        ),
         limit: optional(whole),
       },
     },
-    async ({ hosts, audit, clock }, { database, since, after, limit }) => {
-      const most = Math.min(PAGE, Math.max(1, limit ?? PAGE))
-      const cursor = { at: since ?? clock.now() - SINCE_MS, seq: after ?? 0 }
-      const lines = await listFrom(database)
-      const last = lines.length === most ? lines.at(-1) : undefined
+    async ({ hosts, audit, clock }, { database, newestFirst, cursor, ...asked }) => {
+      const most = Math.min(PAGE, Math.max(1, asked.limit ?? PAGE))
+      const since = asked.since ?? clock.now() - SINCE_MS
+      const place = cursor === null ? null : readCursor(cursor)
+      const listFrom = (lines: AuditReader) =>
+        newestFirst
+          ? lines.listNewest(place ?? END, since, most)
+          : lines.list(place ?? { at: since, seq: 0 }, most)
+      const found = database === null ? listFrom(audit) : await listOf(database)
+      const last = found.length === most ? found.at(-1) : undefined
       return {
-        lines: lines.map(
-          ({ at, operation, result, door, uid, client, user, address, session }) => ({
-            at,
-            operation,
-            result,
-            door,
-            uid,
-            client,
-            user,
-            address,
-            session,
-          }),
-        ),
-        next: last === undefined ? null : { since: last.at, after: last.seq },
+        lines: found.map(withoutNumbers),
+        cursor: last === undefined ? null : `${last.at} ${last.seq}`,
       }
 
-      async function listFrom(name: string | null) {
-        if (name === null) return audit.list(cursor, most)
+      async function listOf(name: string) {
         using held = await hosts.hold(name)
-        return await held.host.database.read((tx) => tx.audit.list(cursor, most))
+        return await held.host.database.read((tx) => listFrom(tx.audit))
       }
     },
   ),
+}
+
+/** After all lines. */
+const END: AuditCursor = { at: Number.MAX_SAFE_INTEGER, seq: 0 }
+
+function withoutNumbers(numbered: NumberedLine): Omit<NumberedLine, 'id' | 'seq'> {
+  const { id: _, seq: __, ...line } = numbered
+  return line
+}
+
+function readCursor(cursor: string): AuditCursor {
+  const [, at, seq] = /^(-?\d{1,15}) (\d{1,15})$/.exec(cursor) ?? []
+  if (at !== undefined && seq !== undefined) return { at: Number(at), seq: Number(seq) }
+  throw new SatchelError('INVALID_REQUEST', 'Invalid cursor: use the one of the previous page')
 }

@@ -17,9 +17,14 @@ export const CREATE_AUDIT = `CREATE TABLE IF NOT EXISTS audit (
   session TEXT
 ) STRICT`
 
+const SELECT_LINES =
+  'SELECT seq, id, at, operation, result, door, uid, client, user, address, session FROM audit'
+
 /** Parameters: the time and the number of the place, the most lines. */
-export const LIST_AUDIT =
-  'SELECT seq, id, at, operation, result, door, uid, client, user, address, session FROM audit WHERE (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?'
+export const LIST_AUDIT = `${SELECT_LINES} WHERE (at, seq) > (?, ?) ORDER BY at, seq LIMIT ?`
+
+/** Parameters: the time and the number of the place, the first time, the most lines. */
+export const LIST_NEWEST_AUDIT = `${SELECT_LINES} WHERE (at, seq) < (?, ?) AND at >= ? ORDER BY at DESC, seq DESC LIMIT ?`
 
 /** Parameters: `auditValues`. */
 export const PUT_AUDIT =
@@ -36,6 +41,8 @@ export function auditValues(line: AuditLine): SQLQueryBindings[] {
 export function auditReader({ connection }: TxContext): AuditReader {
   return {
     list: ({ at, seq }, limit) => connection.prepare<NumberedLine>(LIST_AUDIT).all(at, seq, limit),
+    listNewest: ({ at, seq }, since, limit) =>
+      connection.prepare<NumberedLine>(LIST_NEWEST_AUDIT).all(at, seq, since, limit),
   }
 }
 

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { SatchelError } from '../domain/value/error'
 import { AUDIT_KEPT_MS, type NumberedLine, type ServerAudit } from '../domain/store/audit'
 import { randomToken } from '../domain/value/id'
-import { auditValues, CREATE_AUDIT, LIST_AUDIT, PUT_AUDIT, RENAME_AUDIT } from './audit'
+import {
+  auditValues,
+  CREATE_AUDIT,
+  LIST_AUDIT,
+  LIST_NEWEST_AUDIT,
+  PUT_AUDIT,
+  RENAME_AUDIT,
+} from './audit'
 import { type Durability, setDurability } from './durability'
 import { openFailure } from './failure'
 import { keepPrivate, openDatabaseFile } from './private-file'
@@ -51,6 +58,10 @@ export function openRegistry(
       list({ at, seq }, limit) {
         using lines = db.prepare<NumberedLine, number[]>(LIST_AUDIT)
         return lines.all(at, seq, limit)
+      },
+      listNewest({ at, seq }, since, limit) {
+        using lines = db.prepare<NumberedLine, number[]>(LIST_NEWEST_AUDIT)
+        return lines.all(at, seq, since, limit)
       },
       put: (line) =>
         change(() => {

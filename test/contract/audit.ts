@@ -36,6 +36,18 @@ export function describeAudit(openStore: OpenStore): void {
       expect((await list(last!.at, last!.seq, 2)).map(({ id }) => id)).toEqual(['c'])
     })
 
+    test('come the newest first, back to a time, page by page', async () => {
+      await using database = await createDatabase(openStore)
+      await putLines(database, auditLine('later', { at: NOW + 1 }), auditLine('a'), auditLine('b'))
+      await putLines(database, auditLine('old', { at: NOW - 1 }))
+      const list = (at: number, seq: number, limit: number) =>
+        database.read((tx) => tx.audit.listNewest({ at, seq }, NOW, limit))
+      const first = await list(NOW + 2, 0, 2)
+      expect(first.map(({ id }) => id)).toEqual(['later', 'b'])
+      const last = first[1]!
+      expect((await list(last.at, last.seq, 2)).map(({ id }) => id)).toEqual(['a'])
+    })
+
     test('are one for an operation, with its latest result', async () => {
       await using database = await createDatabase(openStore)
       await putLines(database, auditLine('a', { result: 'begun' }), auditLine('b'))

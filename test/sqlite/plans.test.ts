@@ -225,6 +225,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
   ],
   [/ FROM users WHERE email = \?/, /^SEARCH users USING INDEX users_by_email \(email=\?\)$/],
   [/^UPDATE users SET last_login/, /^SEARCH users USING INTEGER PRIMARY KEY \(rowid=\?\)$/],
+  [/FROM audit .* DESC/, /^SEARCH audit USING INDEX audit_by_time \(at>\? AND at<\?\)$/],
   [/^SELECT .* FROM revoked_logins/, /SEARCH revoked_logins USING PRIMARY KEY \(id=\?\)/],
 ]
 
@@ -340,6 +341,7 @@ async function live(database: Database): Promise<void> {
     tx.criteriaOps.list(table.number, { subject: 'alice' }, 0, 10)
     tx.criteriaOps.list(table.number, { realm: 1 }, 0, 10)
     tx.audit.list({ at: NOW, seq: 0 }, 10)
+    tx.audit.listNewest({ at: NOW, seq: 0 }, 0, 10)
     tx.blobs.find('one')
     tx.blobs.findFor('one', 2, new Set([1, 2]))
     tx.blobs.findFor('one', null, new Set([1]))

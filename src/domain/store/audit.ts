@@ -47,6 +47,8 @@ export const AUDIT_KEPT_MS = 365 * DAY
 export interface AuditReader {
   /** Up to `limit` lines after a position, in order. */
   list(after: AuditCursor, limit: number): NumberedLine[]
+  /** Up to `limit` lines before a position, the newest first; none from before `since`, in ms. */
+  listNewest(before: AuditCursor, since: number, limit: number): NumberedLine[]
 }
 
 export interface AuditWriter extends AuditReader {

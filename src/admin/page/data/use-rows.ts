@@ -58,10 +58,25 @@ export interface LongList<Item> extends State<Item> {
   readonly cancel: () => void
 }
 
-/** The items of a page are the list with this name. */
-interface Page<Item> {
-  readonly cursor: string | null
-  readonly [list: string]: readonly Item[] | string | null
+/** How an operation takes and gives its list page by page. */
+export interface Paging {
+  /** The name of the list in an answer. */
+  readonly list: string
+  readonly inputOf: (query: object, cursor: string | null) => object
+  /** The cursor of the next page; null: there is none. */
+  readonly cursorOf: (answer: Answer) => string | null
+}
+
+type Answer = Readonly<Record<string, unknown>>
+
+/** With the name of the list alone, its operation takes and gives a `cursor`. */
+function pagingOf(paging: string | Paging): Paging {
+  if (typeof paging !== 'string') return paging
+  return {
+    list: paging,
+    inputOf: (query, cursor) => ({ ...query, cursor }),
+    cursorOf: ({ cursor }) => cursor as string | null,
+  }
 }
 
 const NONE: State<never> = {
@@ -77,20 +92,21 @@ interface WholePage<Item> {
   readonly cursor: string | null
 }
 
-/** A page of an operation that lists its items as `name`, with those that were emitted before. */
+/** A page of the list of an operation, with the items that were emitted before. */
 export async function readPage<Item>(
   operation: string,
-  name: string,
+  paging: string | Paging,
   input: object,
   signal: AbortSignal,
 ): Promise<WholePage<Item>> {
+  const { list, cursorOf } = pagingOf(paging)
   const items: Item[] = []
-  const page = await call<Page<Item>>(operation, input, {
+  const page = await call<Answer>(operation, input, {
     signal,
     onItem: (item) => items.push(item as Item),
     onRestart: () => (items.length = 0),
   })
-  return { items: [...items, ...(page[name] as readonly Item[])], cursor: page.cursor }
+  return { items: [...items, ...(page[list] as readonly Item[])], cursor: cursorOf(page) }
 }
 
 /** The objects of a table as a user sees them, page by page as they are asked for; null: none. */
@@ -98,19 +114,20 @@ export function useRows(query: Query | null) {
   return usePages<Row>('object.listAs', 'objects', query && { ...query, limit: PAGE })
 }
 
-/** The items of an operation that lists them as `name`, page by page as they are asked for; null: none. */
-export function usePages<Item>(operation: string, name: string, query: object | null) {
-  const list = useLongList<Item>(operation, name, query)
+/** The list of an operation, page by page as it is asked for; null: none. */
+export function usePages<Item>(operation: string, paging: string | Paging, query: object | null) {
+  const list = useLongList<Item>(operation, paging, query)
   const rows = useMemo(() => list.pages.flatMap(({ items = [] }) => items), [list.pages])
   return { ...list, rows }
 }
 
-/** The items of an operation that lists them as `name`, as they come near the view; null: none. */
+/** The list of an operation, of which the items come that are near the view; null: none. */
 export function useLongList<Item>(
   operation: string,
-  name: string,
+  paging: string | Paging,
   query: object | null,
 ): LongList<Item> {
+  const { list, inputOf, cursorOf } = pagingOf(paging)
   const [state, setState] = useState<State<Item>>(NONE)
   const [turn, setTurn] = useState(0)
   const pages = useRef<Pages<Item>>([])
@@ -153,9 +170,9 @@ export function useLongList<Item>(
         ...(isFirst ? { askedAt: Date.now() } : {}),
       }))
       try {
-        const page = await call<Page<Item>>(
+        const page = await call<Answer>(
           operation,
-          { ...query, cursor: complete().at(-1)?.end ?? null },
+          inputOf(query ?? {}, complete().at(-1)?.end ?? null),
           {
             signal,
             onItem: (item) => add([item as Item]),
@@ -163,7 +180,7 @@ export function useLongList<Item>(
             onProgress: ({ done }) => setState((before) => ({ ...before, seen: done })),
           },
         )
-        add(page[name] as readonly Item[], page.cursor, { isLoading: false, seen: null })
+        add(page[list] as readonly Item[], cursorOf(page), { isLoading: false, seen: null })
       } catch (error) {
         if (signal.aborted || isAbort(error)) return
         setState((before) => ({ ...before, isLoading: false, seen: null, error }))
@@ -171,7 +188,7 @@ export function useLongList<Item>(
         if (!signal.aborted) isBusy.current = false
       }
     },
-    [operation, name, key],
+    [operation, paging, key],
   )
 
   /** Asks again for a page that was dropped, or that has so many more items than before. */
@@ -184,8 +201,8 @@ export function useLongList<Item>(
     const signal = AbortSignal.any([ended.signal, abort.current.signal])
     const limit = Math.min(PAGE, Math.max(1, page.count + by))
     try {
-      const asked = { ...query, cursor: page.start, limit }
-      const { items, cursor } = await readPage<Item>(operation, name, asked, signal)
+      const asked = inputOf({ ...query, limit }, page.start)
+      const { items, cursor } = await readPage<Item>(operation, paging, asked, signal)
       if (signal.aborted) return
       filling.current = null
       const isLast = index === withoutArriving(pages.current).length - 1
@@ -204,8 +221,8 @@ export function useLongList<Item>(
   const renewTop = async (keyOf: (item: Item) => string) => {
     const { signal } = abort.current
     try {
-      const asked = { ...query, cursor: null }
-      const { items } = await readPage<Item>(operation, name, asked, signal)
+      const asked = inputOf(query ?? {}, null)
+      const { items } = await readPage<Item>(operation, paging, asked, signal)
       if (signal.aborted) return
       const [known] = pages.current[0]?.items ?? []
       const added = items.findIndex((item) => known !== undefined && keyOf(item) === keyOf(known))

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
+import { PAGE, usePages } from '../data/use-rows'
 import { Ago } from '../parts/ago'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { Segments } from '../parts/segments'
 import { Text } from '../parts/text'
-import { useOperation } from '../server/operation'
 import { database } from '../shell/route'
 
 interface Line {
@@ -16,15 +16,19 @@ interface Line {
   readonly client: string | null
   readonly user: string | null
   readonly address: string | null
+  /** The login to the page; null for other ways. */
+  readonly session: string | null
 }
 
 /** Operations that changed something or showed a secret, the newest first. */
 export function Audit() {
   const [of, setOf] = useState<'database' | 'server'>('database')
-  const { value, error, reload } = useOperation<{ readonly lines: readonly Line[] }>('audit.list', {
+  const found = usePages<Line>('audit.list', 'lines', {
     database: of === 'database' ? database.value : null,
+    newestFirst: true,
+    limit: PAGE,
   })
-  const lines = value?.lines.toReversed() ?? []
+  const { rows: lines, isLoading, isComplete } = found
   return (
     <div class="body narrow">
       <Segments
@@ -36,10 +40,11 @@ export function Audit() {
         chosen={of}
         onChoose={setOf}
       />
-      <Failure error={error} onAgain={reload} />
-      {value === undefined ? null : lines.length === 0 ? (
+      <Failure error={found.error} onAgain={found.retry} />
+      {lines.length === 0 && isComplete && (
         <Empty icon="jobs" title="Nothing was changed in the last 30 days" />
-      ) : (
+      )}
+      {lines.length > 0 && (
         <table class="sheet">
           <thead>
             <tr>
@@ -47,6 +52,9 @@ export function Audit() {
               <th scope="col">By</th>
               <th scope="col" class="wide-only">
                 Way
+              </th>
+              <th scope="col" class="wide-only">
+                Login
               </th>
               <th scope="col">Result</th>
               <th scope="col">When</th>
@@ -62,6 +70,7 @@ export function Audit() {
                   <Text text={callerOf(line)} />
                 </td>
                 <td class="soft wide-only">{line.door}</td>
+                <td class="soft wide-only mono small">{line.session}</td>
                 <td>
                   <span
                     class={`badge ${line.result === 'done' ? 'good' : line.result === 'begun' ? 'info' : 'bad'}`}
@@ -77,12 +86,20 @@ export function Audit() {
           </tbody>
         </table>
       )}
+      {!isComplete && !isLoading && (
+        <button class="more" onClick={found.loadMore}>
+          More
+        </button>
+      )}
     </div>
   )
 }
 
-function callerOf({ user, client, uid, address }: Line): string {
-  const name =
-    user ?? client ?? (uid === null ? 'owner of the data folder' : `user ${uid} of the machine`)
+function callerOf({ door, user, client, uid, address }: Line): string {
+  const name = user ?? client ?? (door === 'job' ? 'the server' : ownerOf(uid))
   return address === null ? name : `${name}, ${address}`
+}
+
+function ownerOf(uid: number | null): string {
+  return uid === null ? 'owner of the data folder' : `user ${uid} of the machine`
 }

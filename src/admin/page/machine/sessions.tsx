@@ -47,7 +47,10 @@ export function Sessions() {
           <tbody>
             {value.map(({ id, role, database, email, isReadOnly: reads, address, began, ends }) => (
               <tr key={id}>
-                <th scope="row">{email === null ? role : <Text text={email} />}</th>
+                <th scope="row">
+                  {email === null ? role : <Text text={email} />}{' '}
+                  <span class="soft small mono">{id}</span>
+                </th>
                 <td class="soft">
                   {database ?? 'all databases'}
                   {reads && ', read only'}
