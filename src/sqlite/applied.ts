@@ -33,11 +33,11 @@ export class AppliedReads<Context extends TxContext = TxContext> implements Appl
     if (found === null) return undefined
     // The transaction came before: it is not executed again, and its rows are sent as they are.
     if (!isSound('applied', found)) {
-      return { client: 0, revision: 0, at: 0, rejection: null, steps: null }
+      return { client: 0, revision: 0, rejection: null, steps: null }
     }
-    const { client, revision, at, rejection, steps } = found
+    const { client, revision, rejection, steps } = found
     const parsed = rejection === null ? null : (JSON.parse(rejection) as AppliedRejection)
-    return { client, revision, at, rejection: parsed, steps }
+    return { client, revision, rejection: parsed, steps }
   }
 
   keysOf(client: number, txid: string, step: number) {

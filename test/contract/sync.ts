@@ -218,7 +218,7 @@ export function describeSync(openStore: OpenStore): void {
       expect(await refusalOf(failing)).toBe('CONFLICT')
       await inEveryLife(fixture, (again) =>
         again.read((tx) => {
-          const noted = { client: 3, revision, at: NOW, steps: null }
+          const noted = { client: 3, revision, steps: null }
           expect(tx.applied.find(3, 'txid')).toEqual({ ...noted, rejection: null })
           const rejected = tx.applied.find(3, 'rejected')
           expect(rejected).toEqual({ ...noted, rejection: REJECTION })

@@ -69,8 +69,6 @@ export interface AppliedTransaction {
   readonly client: number
   /** Of the unit that executed it; 0 when the transaction has changed nothing. */
   readonly revision: number
-  /** ms. */
-  readonly at: number
   /** Null when it was executed. */
   readonly rejection: AppliedRejection | null
   /** How many of its steps were executed; null when nothing is left to do. */

@@ -244,7 +244,7 @@ function uploadBatch(
     }
   }
   for (const [table, rows] of plain) {
-    const run = beginExecution(tx, push, accessOf(tx, push.actor), part)
+    const run = beginExecution(tx, push, part)
     const keys = rows.map(({ key }) => key)
     atOnce(run.overlay.load(run, table, keys))
     const uploaded = new Map<Row, UploadedRow>()
@@ -273,7 +273,7 @@ function uploadRuled(
   const access = loadRights(tx, push, rights)
   const known = access.realms.size
   const refusal = attemptPart(tx, part, (own) => {
-    const run = beginExecution(tx, push, access, own)
+    const run = beginExecution(tx, push, own, undefined, access)
     run.unitAccess = access
     atOnce(run.overlay.load(run, row.table, [row.key]))
     const found = merge(run, row)
@@ -358,7 +358,7 @@ function isNewer(key: string, values: WireObject, stored: WireObject): boolean {
 
 /** The rows of `members` in the upload are stored: owners that have none get one. */
 function addOwners(tx: WriteTx, push: Push, realms: readonly UploadedRow[], part: Progress): void {
-  const run = beginExecution(tx, push, accessOf(tx, push.actor), part)
+  const run = beginExecution(tx, push, part)
   for (const { table, key } of realms) {
     const [stored, realm] = [tx.objects.find(table, key), tx.realms.find(key)]
     if (realm === undefined || stored?.owner !== push.actor.subject) continue

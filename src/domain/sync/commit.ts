@@ -257,7 +257,7 @@ function judge(
     markDiverged(run, row)
     return undefined
   }
-  if (run.push.limits !== undefined) judgeSize(own, row.table, run.push.limits)
+  judgeSize(own, row.table, run.push.limits)
   requireReadableRefs(writing, own)
   return own
 }

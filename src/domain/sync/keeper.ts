@@ -5,10 +5,7 @@ import type { Database, WriteTx } from '../store/store'
 import { AUDIT_KEPT_MS } from '../store/audit'
 import { DAY, HOUR, MINUTE } from '../value/time'
 
-/** Forgets, in the background, the history that no client is owed any more. */
-export type HistoryKeeper = ReturnType<typeof createHistoryKeeper>
-
-export interface HistoryKeeperParts {
+interface HistoryKeeperParts {
   readonly database: Database
   readonly clock: Clock
   /** Called with errors; the next time tries again. */
@@ -29,7 +26,10 @@ const ERASED_KEPT_MS = 2 * 365 * DAY
 /** Removed in one unit. */
 const UNIT_RECORDS = 1_000
 
-/** Works while its database is open and this process has the duty `history`. */
+/**
+ * Forgets the history that no client is owed any more, in the background, while its database is open and this process
+ * has the duty `history`.
+ */
 export function createHistoryKeeper(parts: HistoryKeeperParts) {
   const { database, clock, report, after = MINUTE } = parts
   let isStopped = false

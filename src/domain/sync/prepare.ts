@@ -88,7 +88,7 @@ async function prepare(
   // Made with the first object otherwise, which would change the rights of the actor.
   await inUnit((tx) => void tx.realms.ensure(actor.subject))
   const begun = await inUnit((tx) => {
-    const run = beginExecution(tx, push, accessOf(tx, actor), beginPart(progress))
+    const run = beginExecution(tx, push, beginPart(progress))
     return {
       run: { ...run, revision: pendingRevision() },
       revision: tx.revision(),

@@ -9,7 +9,6 @@
 // | more than 500 keys and changes                    | `runLong`            | one, in steps                      |
 // | any other                                         | `executeOnce`        | one, shared with its neighbours    |
 
-import { accessOf } from '../access/access'
 import type { Database, WriteTx } from '../store/store'
 import { SatchelError, busy } from '../value/error'
 import { minuteOf } from '../value/time'
@@ -300,11 +299,11 @@ function begin(
   { candidates, prepared }: Ahead,
   part: Progress,
 ): Begun | undefined {
-  const { actor, client } = push
+  const { client } = push
   const { txid } = transaction
   const applied = findApplied(tx, push, txid)
   if (applied === undefined) {
-    const run = beginExecution(tx, push, accessOf(tx, actor), part, candidates)
+    const run = beginExecution(tx, push, part, candidates)
     const work =
       prepared === undefined
         ? executeAll(run, placeOperations(tx, push, transaction))

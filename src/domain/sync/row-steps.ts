@@ -1,4 +1,3 @@
-import { accessOf } from '../access/access'
 import type { ReadTx, Step } from '../store/store'
 import type { Table } from '../store/tables'
 import { type Candidates, changedKeys, criteriaOf } from './candidates'
@@ -169,7 +168,7 @@ export function reachedSteps(
     async begin(step, part) {
       const keys = await step((tx) => {
         const table = tableIn(tx)
-        const run = beginExecution(tx, push, accessOf(tx, actor), part)
+        const run = beginExecution(tx, push, part)
         // Rows that arrive from now on are changed when they do.
         keepOperation(run, { operation, table, keys: [] })
         const changed = changedKeys(tx, actor, table, candidates.revision)

@@ -1,6 +1,5 @@
 // One operation on very many objects, written in steps: docs/merging.md, "Transactions".
 
-import { accessOf } from '../access/access'
 import { requireWriter } from '../access/actor'
 import type { Database, Step, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
@@ -113,7 +112,7 @@ async function judgeAll(
       requireWriter(tx, actor, now)
       const { table, placed, candidates } = plan.judged(tx, at)
       const part = beginPart(progress)
-      const begun = beginExecution(tx, push, accessOf(tx, actor), part, candidates)
+      const begun = beginExecution(tx, push, part, candidates)
       return { run: begun, work: judging(begun, table, placed) }
     })
     await inSteps(step, run, work)
@@ -214,9 +213,7 @@ async function executePlain(
   part: Progress,
 ): Promise<readonly SatchelError[]> {
   const refusals: SatchelError[] = []
-  const run = await step((tx) =>
-    beginExecution(tx, push, accessOf(tx, push.actor), part, candidates),
-  )
+  const run = await step((tx) => beginExecution(tx, push, part, candidates))
   await inSteps(step, run, applyAll(run, placed))
   const refused = (row: Row, refusal: SatchelError) => {
     refusals.push(refusal)
@@ -235,7 +232,7 @@ function executeRuled(
   part: Progress,
 ): readonly SatchelError[] {
   const refusal = attemptPart(tx, part, (own) => {
-    const run = beginExecution(tx, push, accessOf(tx, push.actor), own, candidates)
+    const run = beginExecution(tx, push, own, candidates)
     atOnce(executeAll(run, placed))
     if (run.mayDelete) tx.syncClients.noteCorrection(push.client.number)
   })

@@ -22,7 +22,7 @@ export interface Push {
   readonly actor: Actor & { readonly subject: string }
   readonly client: SyncClient
   /** The client has had no answer yet. */
-  readonly isFirst?: boolean
+  readonly isFirst: boolean
   readonly transactions: readonly ClientTransaction[]
   /** The revision that the client had seen at an operation; undefined when it cannot be placed. */
   readonly baseOf: (operation: Operation) => number | undefined
@@ -34,8 +34,8 @@ export interface Push {
    * it deletes go objects that it never listed. Then the answer has every row that the request names.
    */
   readonly isSure: boolean
-  /** Of one object; those of a whole request do not count. Absent: none. */
-  readonly limits?: WriteLimits
+  /** Of one object; those of a whole request do not count. */
+  readonly limits: WriteLimits
   /** Ends what is not committed: the caller is gone. */
   readonly signal?: AbortSignal | undefined
   /** Called after each unit of a large request, which frees its objects: a good time to collect garbage. */

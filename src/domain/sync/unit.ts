@@ -1,4 +1,4 @@
-import type { Access } from '../access/access'
+import { accessOf } from '../access/access'
 import { requireWriter } from '../access/actor'
 import type { Database, ReadTx, Step, WriteOptions, WriteTx } from '../store/store'
 import type { AppliedTransaction, SyncClient } from '../store/sync'
@@ -164,9 +164,9 @@ export function addRevisions(own: Set<number>, { written }: Progress): void {
 export function beginExecution(
   tx: WriteTx,
   push: Push,
-  access: Access,
-  { clock, names, written, replays }: Pick<Progress, 'clock' | 'names' | 'written' | 'replays'>,
+  { clock, names, written, replays }: Progress,
   candidates?: Candidates,
+  access = accessOf(tx, push.actor),
 ): Execution {
   return {
     tx,

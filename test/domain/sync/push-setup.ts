@@ -10,6 +10,7 @@ import { readSyncRequest } from '../../../src/domain/sync/request'
 import { SCOPES } from '../../../src/domain/value/scope'
 import { setupStore } from '../../auth/setup'
 import { declareIn, NOW } from '../../contract/fixture'
+import { UNLIMITED } from './unlimited'
 
 export function person(subject: string): Actor & { readonly subject: string } {
   const email = `${subject}@example.com`
@@ -167,7 +168,7 @@ export async function connect(
       baseOf: () => base,
       now,
       rulesByTable,
-      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      limits: options.limits ?? UNLIMITED,
     })
     seen = await revisionOf(database)
     return pushed

@@ -19,6 +19,7 @@ import {
   upsert,
 } from './push-setup'
 import { countingTest } from '../../missing'
+import { UNLIMITED } from './unlimited'
 
 const TEAM = ['alice', 'rlm-team'] as const
 const add = (n: number) => ({ n: { '@@propmod': { add: n } } })
@@ -288,10 +289,12 @@ describe('a transaction of a client', () => {
       await pushTransactions(database, {
         actor: person('alice'),
         client,
+        isFirst: false,
         transactions,
         baseOf: () => 1_000,
         now: NOW,
         rulesByTable: ROW_RULES,
+        limits: UNLIMITED,
       })
       const stored = await read(database, 'cards', 'a')
       expect(stored).toMatchObject({ deep: { n: 6 }, other: { n: 6 } })
@@ -313,10 +316,12 @@ describe('a transaction of a client', () => {
       pushTransactions(database, {
         actor: person('alice'),
         client,
+        isFirst: false,
         transactions,
         baseOf: () => 1_000,
         now: NOW,
         rulesByTable: ROW_RULES,
+        limits: UNLIMITED,
         relieve: () => (units += 1),
       })
     await push()

@@ -22,6 +22,7 @@ import {
   timeBy,
   transactionsOf,
 } from './orders'
+import { UNLIMITED } from '../../domain/sync/unlimited'
 
 /** More with SATCHEL_RUNS=100000, others with SATCHEL_SEED. */
 const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 400)
@@ -188,9 +189,11 @@ async function send(database: Database, sending: Sending): Promise<void> {
       subject: client.subject,
     },
     client: { ...fresh!, floor: 0 },
+    isFirst: false,
     transactions: read,
     baseOf: () => base,
     now: NOW + 1_000,
     rulesByTable: ROW_RULES,
+    limits: UNLIMITED,
   })
 }
