@@ -30,62 +30,54 @@ export function visibilityOf(tx: ReadTx, actor: Actor): Visibility {
   return tx.remember(rightsNamesOf(actor).visibility, loadVisibility, tx, actor)
 }
 
-/** The visibility of an actor who has come into these realms, which are new, and into nothing else. */
+const NOWHERE = {
+  realms: [],
+  realmRefs: new Set<RealmRef>(),
+  inviteRealms: [],
+  refs: new Map<string, RealmRef>(),
+  births: new Map<RealmRef, number>(),
+  newestBirth: 0,
+}
+
+function loadVisibility(tx: ReadTx, actor: Actor): Visibility {
+  const { subject } = actor
+  const access = accessOf(tx, actor)
+  const realms = realmsOf(tx, access.realmRefs)
+  const known = new Set([subject, ...realms.map(({ id }) => id)])
+  const invited = realmsOf(tx, access.pending.keys()).filter(({ id }) => !known.has(id))
+  const isNew = subject !== null && !realms.some(({ id }) => id === subject)
+  const earlier = { ...NOWHERE, realms: isNew ? [subject] : [] }
+  return withRealms(tx, earlier, access, realms, invited)
+}
+
+function realmsOf(tx: ReadTx, refs: Iterable<RealmRef>): Realm[] {
+  return Array.from(refs).flatMap((ref) => tx.realms.findByRef(ref) ?? [])
+}
+
+/**
+ * The visibility of an actor with this access, who has come into these realms, and was invited into these, and into
+ * nothing else.
+ */
 export function withRealms(
   tx: ReadTx,
-  earlier: Visibility,
+  earlier: Omit<Visibility, 'invitations' | 'sees'>,
   access: Access,
   added: readonly Realm[],
+  invited: readonly Realm[] = [],
 ): Visibility {
   const births = new Map(earlier.births)
   const refs = new Map(earlier.refs)
   let { newestBirth } = earlier
-  for (const { id, ref } of added) {
+  for (const { id, ref } of [...added, ...invited]) {
     const born = tx.realms.bornAt(ref)
     refs.set(id, ref)
     births.set(ref, born)
     newestBirth = Math.max(newestBirth, born)
   }
   return {
-    ...earlier,
     realms: [...earlier.realms, ...added.map(({ id }) => id)].toSorted(),
     realmRefs: earlier.realmRefs.union(new Set(added.map(({ ref }) => ref))),
-    refs,
-    births,
-    newestBirth,
-    invitations: access.pending,
-    sees: (table, realm, key) => mayRead(access, table, realm, () => key),
-  }
-}
-
-function loadVisibility(tx: ReadTx, actor: Actor): Visibility {
-  const access = accessOf(tx, actor)
-  const refs = new Map<string, RealmRef>()
-  const realms = new Set(actor.subject === null ? [] : [actor.subject])
-  const inviteRealms = new Set<string>()
-  for (const ref of access.realmRefs) {
-    const realm = tx.realms.findByRef(ref)
-    if (realm === undefined) continue
-    refs.set(realm.id, ref)
-    realms.add(realm.id)
-  }
-  for (const ref of access.pending.keys()) {
-    const realm = tx.realms.findByRef(ref)
-    if (realm === undefined || realms.has(realm.id)) continue
-    refs.set(realm.id, ref)
-    inviteRealms.add(realm.id)
-  }
-  const births = new Map<RealmRef, number>()
-  let newestBirth = 0
-  for (const ref of refs.values()) {
-    const born = tx.realms.bornAt(ref)
-    births.set(ref, born)
-    newestBirth = Math.max(newestBirth, born)
-  }
-  return {
-    realms: [...realms].toSorted(),
-    realmRefs: new Set([...realms].flatMap((id) => refs.get(id) ?? [])),
-    inviteRealms: [...inviteRealms].toSorted(),
+    inviteRealms: [...earlier.inviteRealms, ...invited.map(({ id }) => id)].toSorted(),
     refs,
     births,
     newestBirth,
