@@ -33,12 +33,20 @@ export function draftOf(
   const path = position === undefined ? '' : `[${position}]`
   const object = requireWireObject(value, path)
   requireNoText(table, object, position)
-  const realmId = object['realmId']
-  const owner = object['owner']
+  return draftWith(object, keyOf(table, object), text)
+}
+
+/** The draft of an object that was checked. Throws `UNPROCESSABLE` for a realm or an owner that cannot be one. */
+export function draftWith(
+  object: WireObject,
+  key: string | undefined,
+  text = JSON.stringify(object),
+): Draft {
+  const { realmId, owner } = object
   return {
     object,
-    text: text ?? JSON.stringify(object),
-    key: keyOf(table, object),
+    text,
+    key,
     realmId: realmId === undefined ? undefined : requireIdText(realmId, 'realmId'),
     owner: owner === undefined || owner === null ? owner : requireIdText(owner, 'owner'),
   }

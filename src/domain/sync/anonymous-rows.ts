@@ -11,7 +11,7 @@ import { addOwnerRows, commitRows, writePlain } from './commit'
 import { type Execution, type Push, authorshipOf } from './transaction'
 import { isRejection, rejectionOf } from './judge'
 import { mergeWhole } from './merge'
-import type { NamedKey, NamedKeys } from './named-keys'
+import { DIVERGED, type NamedKey, type NamedKeys } from './named-keys'
 import { propertiesOfValues } from './operations'
 import type { Row } from './overlay'
 import { addRefused } from './refused'
@@ -340,10 +340,8 @@ function noteUploaded(
   more: Partial<NamedKey>,
 ): void {
   names.note(table.name, operation.keys[position] ?? key, {
+    ...DIVERGED,
     base: push.baseOf(operation),
-    isAsSent: false,
-    isRejected: false,
-    revision: undefined,
     properties: propertiesOfValues(values),
     ...more,
   })

@@ -1,5 +1,5 @@
 import { refuseInvisible } from '../object/authorize'
-import type { Draft } from '../object/draft'
+import { type Draft, draftWith } from '../object/draft'
 import {
   requireFewEntries,
   requireFewLevels,
@@ -11,7 +11,7 @@ import { type Placement, type Writing, rulesOf } from '../object/writing'
 import type { TimedObject } from '../store/objects'
 import type { Table } from '../store/tables'
 import { SatchelError, quoted, unprocessable } from '../value/error'
-import { keyOf, requireIdText } from '../value/key'
+import { keyOf } from '../value/key'
 import { type WireObject, requireWireObject, setOwn } from '../value/value'
 import type { Row } from './overlay'
 
@@ -70,20 +70,13 @@ const OF_THE_REQUEST: ReadonlySet<string> = new Set([
 /** The key counts, not the property: a first session does not say which property it is. */
 function draftWithKey({ table }: Writing, key: string, object: WireObject): Draft {
   const checked = withKey(table.primaryKey, key, requireWireObject(object, ''))
-  const { realmId, owner } = checked
   if (table.primaryKey !== null && keyOf(table, checked) !== key) {
     throw unprocessable(
       `An object of ${quoted(table.name)} has another primary key than its operation`,
       table.primaryKey.join('+'),
     )
   }
-  return {
-    object: checked,
-    text: JSON.stringify(checked),
-    key,
-    realmId: realmId === undefined ? undefined : requireIdText(realmId, 'realmId'),
-    owner: owner === undefined || owner === null ? owner : requireIdText(owner, 'owner'),
-  }
+  return draftWith(checked, key)
 }
 
 function withKey(paths: readonly string[] | null, key: string, object: WireObject): WireObject {

@@ -26,6 +26,14 @@ export interface NamedKey {
   readonly properties: ReadonlySet<string> | undefined
 }
 
+/** Of a key whose row is not what its client has assumed, though no transaction has changed it. */
+export const DIVERGED: Omit<NamedKey, 'base'> = {
+  isAsSent: false,
+  isRejected: false,
+  revision: undefined,
+  properties: new Set(),
+}
+
 /** A transaction that was rejected, as the answer lists it (protocol.md §4.3). */
 export interface Rejection extends AppliedRejection {
   readonly txid: string

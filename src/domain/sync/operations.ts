@@ -25,7 +25,7 @@ import {
   type RowState,
   withoutKey,
 } from './merge'
-import type { NamedKey } from './named-keys'
+import { DIVERGED, type NamedKey } from './named-keys'
 import type { Row } from './overlay'
 import type { Action, Operation } from './request'
 import type { Work } from '../value/work'
@@ -383,13 +383,7 @@ export function markDiverged(run: Execution, row: Row): void {
   const { table, key, base } = row
   noteAbsent(run, row, true)
   if (names.named.get(table.name)?.has(key) !== true) return
-  names.note(table.name, key, {
-    base,
-    isAsSent: false,
-    isRejected: false,
-    revision: undefined,
-    properties: new Set(),
-  })
+  names.note(table.name, key, { ...DIVERGED, base })
 }
 
 /** The top-level properties that an operation writes; undefined when it removes the row. */

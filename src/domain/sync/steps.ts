@@ -9,6 +9,7 @@ import { judgePlain, writePlain } from './commit'
 import { executeAll } from './execute'
 import type { Execution, Push } from './transaction'
 import { isRejection } from './judge'
+import { DIVERGED } from './named-keys'
 import { applyOperation, type PlacedOperation } from './operations'
 import type { Row } from './overlay'
 import { addRefused } from './refused'
@@ -252,10 +253,9 @@ function noteRefused(
     const position = keys.indexOf(row.key)
     if (position < 0) continue
     names.note(table.name, operation.keys[position] ?? row.key, {
+      ...DIVERGED,
       base: push.baseOf(operation),
-      isAsSent: false,
       isRejected: true,
-      revision: undefined,
       properties: undefined,
     })
   }

@@ -9,7 +9,7 @@ import { noteFloor } from './client'
 import type { Candidates } from './candidates'
 import { type ClientClock, WrittenRows, type Execution, type Push } from './transaction'
 import { rejectionOf } from './judge'
-import { NamedKeys, type Rejection } from './named-keys'
+import { DIVERGED, NamedKeys, type Rejection } from './named-keys'
 import { type PlacedOperation, propertiesTold } from './operations'
 import { createOverlay } from './overlay'
 import { createReplays, type Replays } from './kept'
@@ -276,9 +276,9 @@ export function noteAll(
     const base = push.baseOf(operation)
     for (const [position, key] of operation.keys.entries()) {
       names.note(operation.table, key, {
+        ...DIVERGED,
         ...state,
         base,
-        isAsSent: false,
         properties: mayMove(operation) ? undefined : propertiesTold(operation.action, position),
       })
     }
