@@ -191,6 +191,28 @@ test('an object is added, and deleted after a question', async () => {
   await page.getByText('No object is in this table').waitFor()
 })
 
+test('an object that another session has changed meanwhile is not deleted', async () => {
+  await using server = await setup([{ id: 'milk', realmId: 'rlm-public', title: 'Milk' }])
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes/milk')
+  const ask = page.getByRole('button', { name: 'Delete', exact: true })
+  const dialog = page.getByRole('dialog')
+  const destroy = dialog.getByRole('button', { name: 'Delete the object' })
+  await ask.click()
+  await destroy.waitFor()
+  await server.put([{ id: 'milk', realmId: 'rlm-public', title: 'Oat milk' }])
+  await page.locator('.tree').getByText('Oat milk').waitFor()
+  await destroy.click()
+  await dialog.getByText('The object was changed meanwhile').waitFor()
+  expect(await server.read('milk')).toMatchObject({ title: 'Oat milk' })
+  await page.keyboard.press('Escape')
+  await ask.click()
+  await destroy.click()
+  await page.getByText('The object was deleted').waitFor()
+  expect(await server.read('milk')).toMatchObject({ code: 'UNKNOWN_OBJECT' })
+})
+
 test('the table shows what its own page adds, edits and deletes, and stays where it is', async () => {
   await using server = await setup([])
   await server.put(

@@ -83,7 +83,7 @@ export function ObjectPanel({ table, objectKey: key, onClose, onWritten }: Objec
                     done: 'The object was deleted',
                     name: key,
                     operation: 'object.delete',
-                    input,
+                    input: { ...input, ifRevision: object.revision },
                     isTyped: false,
                     onDone() {
                       onWritten('deleted')
