@@ -184,6 +184,12 @@ export function addExportCommand(program: Command, cli: Cli): void {
     .argument('[file]', 'the file to write (default: standard output)')
     .option('--table <name>', 'the objects of this table only, and the blobs they reference')
     .option('--realm <id>', 'the objects of this realm only, and the blobs they reference')
+    .option(
+      '--filter <query>',
+      'of a table, only objects with these values, as in the address of a list',
+    )
+    .option('--search <text>', 'of a table, only objects with this text in their key or their JSON')
+    .option('--prefix <text>', 'of a table, only keys that begin with this')
     .addOption(
       new Option(
         '--format <name>',
@@ -200,6 +206,7 @@ export function addExportCommand(program: Command, cli: Cli): void {
         'satchel export backup.zip',
         'satchel export --format zip --realm rlm0a3 | ssh backup "cat > rlm0a3.zip"',
         'satchel export --table cities | head',
+        "satchel export swedish.ndjson --table cities --filter 'country=SE'",
       ),
     )
     .action(async (file, options) => {

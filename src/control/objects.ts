@@ -31,6 +31,8 @@ const FILTER_CHARACTERS = 16 * 1024
 
 const TABLE = { table: described(text, 'The name of a table.', { examples: ['todoItems'] }) }
 const OBJECT = { ...TABLE, key: described(text, 'The key, a compound one as JSON.') }
+/** Only keys that begin with this. */
+export const PREFIX = described(optional(text), 'Only keys that begin with this.')
 const IF_REVISION = {
   ifRevision: described(
     optional(whole),
@@ -38,9 +40,8 @@ const IF_REVISION = {
   ),
 }
 
-/** The parts of a page of objects that a person asks for. */
-export const PAGE = {
-  ...TABLE,
+/** The objects of a table that a person asks for. */
+export const CHOICE = {
   filter: described(
     optional(text),
     'Only objects with these values, as in the query of `/all`: `done=false&title=milk`.',
@@ -49,6 +50,12 @@ export const PAGE = {
     optional(text),
     'Only objects with this text in their key or their JSON; case and accents are ignored.',
   ),
+}
+
+/** The parts of a page of objects. */
+export const PAGE = {
+  ...TABLE,
+  ...CHOICE,
   cursor: described(optional(text), 'The `cursor` of the page before; the rest must be the same.'),
   limit: described(optional(whole), `How many objects: 1 to ${MOST_BROWSED}, which is usual.`),
 }
@@ -83,7 +90,7 @@ export const objectOperations = {
       summary: 'List the objects of a table',
       input: {
         ...PAGE,
-        prefix: described(optional(text), 'Only keys that begin with this.'),
+        prefix: PREFIX,
         newestFirst: described(flag, 'The objects that were created last come first.'),
       },
     },
@@ -221,13 +228,18 @@ export function readPage({ table, filter, search, cursor, limit }: Values<typeof
   if (most < 1 || most > MOST_BROWSED) {
     throw new SatchelError('INVALID_REQUEST', `limit must be from 1 to ${MOST_BROWSED}`)
   }
+  return { table, ...readChoice({ filter, search }), cursor, limit: most }
+}
+
+/** Throws `INVALID_REQUEST`. */
+export function readChoice({ filter, search }: Values<typeof CHOICE>) {
   if ((filter?.length ?? 0) > FILTER_CHARACTERS) {
     throw new SatchelError(
       'INVALID_REQUEST',
       `filter must have at most ${FILTER_CHARACTERS} characters: name fewer values`,
     )
   }
-  return { table, filter: filter ?? '', search: search ?? '', cursor, limit: most }
+  return { filter: filter ?? '', search: search ?? '' }
 }
 
 /** Emits objects as long as more are looked for; the others are in the result. */

@@ -13,9 +13,11 @@ import {
 } from '../domain/transfer/export'
 import type { DamagedObject } from '../domain/transfer/rows'
 import { importFile } from '../domain/transfer/import'
+import { aborted, SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import type { OpenDatabase } from '../host/host'
-import { flag, number, oneOf, optional, text } from './fields'
+import { flag, number, oneOf, optional, text, type Values } from './fields'
+import { CHOICE, PREFIX, readChoice } from './objects'
 import { onDatabase, type Streams } from './operation'
 
 export const transferOperations = {
@@ -51,19 +53,49 @@ export const transferOperations = {
     },
   ),
 
-  /** The file is the download; progress is in objects and blobs. */
+  /**
+   * The file is the download; progress is in objects and blobs. A filter, a text or a beginning of keys chooses objects of
+   * one table.
+   */
   export: onDatabase(
     {
       scopes: READ,
       effect: 'read',
       summary: 'Export to a file',
-      input: { format: oneOf(EXPORT_FORMATS), table: optional(text), realm: optional(text) },
+      input: {
+        format: oneOf(EXPORT_FORMATS),
+        table: optional(text),
+        realm: optional(text),
+        ...CHOICE,
+        prefix: PREFIX,
+      },
     },
-    (host, { format, table, realm }, { now, ...streams }) =>
-      format === 'zip'
-        ? exportZip(host, now, { table, realm }, streams)
-        : exportText(host, format, { table, realm }, streams),
+    async (host, { format, ...input }, { now, ...streams }) => {
+      const selection = readSelection(input)
+      return format === 'zip'
+        ? await exportZip(host, now, selection, streams)
+        : await exportText(host, format, selection, streams)
+    },
   ),
+}
+
+interface Selecting extends Values<typeof CHOICE> {
+  readonly table: string | null
+  readonly realm: string | null
+  readonly prefix: string | null
+}
+
+/** Throws `INVALID_REQUEST`. */
+function readSelection({ table, realm, prefix, ...given }: Selecting): Selection {
+  const choice = { ...readChoice(given), prefix: prefix ?? '' }
+  if (Object.values(choice).every((part) => part === '')) return { table, realm }
+  if (table !== null) return { table, realm, choice }
+  throw new SatchelError('INVALID_REQUEST', 'To choose objects of an export, name their table')
+}
+
+/** Ends an export that nobody reads, also where it has nothing to write. Throws `BUSY`. */
+function requireReader(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw aborted()
 }
 
 /** Imports a file as `importFile` does, within the limits of the folder. */
@@ -80,11 +112,12 @@ async function exportZip(
   host: OpenDatabase,
   now: number,
   selection: Selection,
-  { download, progress }: Streams,
+  { download, progress, signal }: Streams,
 ) {
   let exported: ExportCount = { objects: 0, blobs: 0, damaged: [] }
   const pieces = exportArchive(host.transfer, now, selection, (count) => {
     exported = count
+    requireReader(signal)
     progress?.(count.objects + count.blobs, null)
   })
   for await (const piece of pieces) await download?.(piece)
@@ -96,13 +129,14 @@ async function exportText(
   { database }: OpenDatabase,
   format: TextFormat,
   selection: Selection,
-  { download, progress }: Streams,
+  { download, progress, signal }: Streams,
 ) {
   const census = createBlobCensus(selection)
   const damaged: DamagedObject[] = []
   let objects = 0
   for await (const piece of exportDatabase(database, format, selection)) {
-    await download?.(Buffer.from(piece.text))
+    requireReader(signal)
+    if (piece.text !== '') await download?.(Buffer.from(piece.text))
     census.add(piece)
     objects += piece.values.length
     damaged.push(...piece.damaged)

@@ -173,6 +173,39 @@ async function heldRows(page: Page): Promise<number> {
   return Number(counted.result.value)
 }
 
+test('the objects that a table shows are saved as a file that the server sends', async () => {
+  const objects = Array.from({ length: 450 }, (_, at) => {
+    return { id: `note${at}`, realmId: 'rlm-public', title: `Title ${at}`, done: at % 2 === 0 }
+  })
+  await using server = await setup(objects)
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes')
+  await page.getByText(/\d00 of 450/).waitFor()
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  const save = async () => {
+    asked.length = 0
+    const saving = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Save as a file' }).click()
+    const file = await saving
+    expect(asked.filter((path) => path.startsWith('/admin/api/object.'))).toEqual([])
+    expect(file.suggestedFilename()).toBe('notes.ndjson')
+    const lines = (await Bun.file(await file.path()).text()).trimEnd().split('\n')
+    const all = lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+    return all.flatMap(({ table, id }) => (table === 'notes' ? [id] : []))
+  }
+  expect(await save()).toEqual(objects.map(({ id }) => id))
+  await page.getByLabel('How to search').selectOption('filter')
+  await page.getByPlaceholder('done=false').fill('done=false&title=Title 3')
+  await page.locator('.page-title').getByText('1', { exact: true }).waitFor()
+  expect(await save()).toEqual(['note3'])
+  await page.getByLabel('How to search').selectOption('prefix')
+  await page.getByPlaceholder('Search').fill('note44')
+  await page.locator('.page-title').getByText('11', { exact: true }).waitFor()
+  expect(await save()).toHaveLength(11)
+})
+
 test('an object is added, and deleted after a question', async () => {
   await using server = await setup([])
   await using device = await browser.openDevice()

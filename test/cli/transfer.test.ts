@@ -88,6 +88,10 @@ test('exports a table or a realm', async () => {
   expect(await linesOf('--table', 'pairs')).toHaveLength(0)
   expect(await linesOf('--realm', 'rlm-public')).toHaveLength(2)
   expect(await linesOf('--realm', 'rlm-other')).toHaveLength(0)
+  expect(await linesOf('--table', 'cities', '--filter', 'country=SE')).toHaveLength(1)
+  const [oslo = ''] = await linesOf('--table', 'cities', '--search', 'OSLO')
+  const { id } = JSON.parse(oslo) as { id: string }
+  expect(await linesOf('--table', 'cities', '--prefix', id)).toEqual([oslo])
   const unknown = await runSatchel(['export', '--table', 'none', ...data])
   expect(unknown).toMatchObject({
     exitCode: 1,

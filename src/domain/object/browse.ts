@@ -5,11 +5,10 @@ import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { aborted, invalidRequest } from '../value/error'
 import { jsonOf } from '../value/escape'
-import { foldText } from '../value/fold'
 import { keyFromPath } from '../value/key'
 import { nextTurn } from '../value/turn'
 import { parseStored, setOwn, type WireObject } from '../value/value'
-import { parseFilters } from './filter'
+import { type Choice, filtersOf, searching } from './choice'
 import { type Listing, readPage } from './list'
 import { unknownObject } from './object'
 import { requireTable } from './tables'
@@ -25,15 +24,11 @@ const PARSED_CHARACTERS = 1024 * 1024
 const PROPERTY_CHARACTERS = 1_024
 
 /** A page of a table for a person who looks at the data. */
-export interface Browsing {
+export interface Browsing extends Choice {
   readonly actor: Actor
   readonly view: ViewName
   readonly table: string
-  /** As in the query of an address: `done=false&title=milk`; empty: all objects. */
-  readonly filter: string
-  /** A part of a key or of the JSON of an object, whatever its case and accents; empty: all objects. */
-  readonly search: string
-  /** Only keys that begin with this, in the order of keys. */
+  /** With it, objects are in the order of keys. */
   readonly prefix: string
   /** Absent a prefix: the newest first, instead of the oldest. */
   readonly isNewestFirst: boolean
@@ -103,20 +98,12 @@ export async function* browse(
 }
 
 function listingOf(database: Database, browsing: Browsing): Listing {
-  const { actor, view, table, filter, search, prefix, isNewestFirst } = browsing
-  const { filters, limit, after } = parseFilters(filter)
-  if (limit !== undefined || after !== undefined) {
-    throw invalidRequest('A filter has no "$limit" and no "$after"')
-  }
+  const { actor, view, table, search, prefix, isNewestFirst } = browsing
+  const filters = filtersOf(browsing)
   const listing = { database, actor, view, tableName: table, filters, hasKeys: true }
-  const passes = search === '' ? undefined : passing(search)
+  const passes = searching(search)
   if (prefix !== '') return { ...listing, passes, order: { prefix } }
   return isNewestFirst ? { ...listing, passes, order: 'newest' } : { ...listing, passes }
-}
-
-function passing(search: string): (row: StoredRow) => boolean {
-  const part = foldText(search)
-  return ({ key = '', value }) => foldText(value).includes(part) || foldText(key).includes(part)
 }
 
 /** Objects that are gone meanwhile are left out. */

@@ -1,6 +1,7 @@
 import type { Database } from '../store/store'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import { BUILT_IN_TABLES, type Table } from '../store/tables'
+import type { Choice } from '../object/choice'
 import { requireTable } from '../object/tables'
 import { listEveryUser } from '../user/list'
 import {
@@ -35,6 +36,8 @@ export function exportDatabase(
 export interface Selection {
   readonly realm: string | null
   readonly table: string | null
+  /** Only these objects of the table; absent: all. */
+  readonly choice?: Choice
 }
 
 /** A piece of an export as text, and the objects in it. */
@@ -121,15 +124,17 @@ export async function* exportLines(
   )
   yield line({ type: 'schema', tables: schema, idPrefixes, sealed })
   if (demoUsers !== null) yield line({ type: 'demoUsers', users: demoUsers })
+  const { choice } = selection
   if (realm !== undefined) {
     for (const table of tables) {
-      for await (const rows of readRowsOfRealm(database, table, realm)) yield piece(table, rows)
+      for await (const rows of readRowsOfRealm(database, table, realm, choice))
+        yield piece(table, rows)
     }
     return
   }
   let lastRealm = 0
   for (const table of tables) {
-    for await (const rows of readRows(database, table)) {
+    for await (const rows of readRows(database, table, choice)) {
       if (table.name === 'realms') lastRealm = rows.rows.at(-1)?.seq ?? lastRealm
       yield piece(table, rows)
     }
@@ -137,7 +142,7 @@ export async function* exportLines(
   // Objects that were exported since may belong to newer realms.
   const realms = tables.find(({ name }) => name === 'realms')
   if (realms === undefined) return
-  for await (const rows of readRows(database, realms, lastRealm)) yield piece(realms, rows)
+  for await (const rows of readRows(database, realms, choice, lastRealm)) yield piece(realms, rows)
 }
 
 /**
@@ -149,7 +154,7 @@ export async function* exportStream(
   selection: Selection,
 ): AsyncGenerator<ExportPiece> {
   const head = await readHead(database, selection)
-  const { rows, damaged } = await readGlobalRoles(database, head)
+  const { rows, damaged } = await readGlobalRoles(database, head, selection)
   let damage = damaged.length
   let isBegun = false
   for await (const part of exportLines(database, selection)) {
@@ -181,12 +186,13 @@ export async function* exportSections(
   selection: Selection,
 ): AsyncGenerator<ExportPiece> {
   const head = await readHead(database, selection)
-  yield await writeHead(database, head)
+  yield await writeHead(database, head, selection)
   let last: Section | undefined
   for (const [realm, tables] of await tablesByRealm(database, head)) {
     for (const table of tables) {
       if (realm === PUBLIC_REALM_REF && table.name === 'roles') continue
-      for await (const { rows, damaged } of readRowsOfRealm(database, table, realm)) {
+      const read = readRowsOfRealm(database, table, realm, selection.choice)
+      for await (const { rows, damaged } of read) {
         let text = ''
         for (const row of rows) {
           const section = { realm: row.realm, table: table.name }
@@ -200,9 +206,13 @@ export async function* exportSections(
   yield { text: `${last === undefined ? '' : '}}'}}}\n`, values: [], damaged: [] }
 }
 
-async function writeHead(database: Database, head: ExportHead): Promise<ExportPiece> {
+async function writeHead(
+  database: Database,
+  head: ExportHead,
+  selection: Selection,
+): Promise<ExportPiece> {
   const { schema, idPrefixes, sealed, demoUsers } = head
-  const { rows: roles, damaged } = await readGlobalRoles(database, head)
+  const { rows: roles, damaged } = await readGlobalRoles(database, head, selection)
   const sections = {
     $exportMeta: { idPrefixes },
     schema,
@@ -241,12 +251,13 @@ async function tablesByRealm(
 async function readGlobalRoles(
   database: Database,
   { tables, realm = PUBLIC_REALM_REF }: ExportHead,
+  { choice }: Selection,
 ): Promise<Rows> {
   const table = tables.find(({ name }) => name === 'roles')
   const roles: Row[] = []
   const damaged: DamagedObject[] = []
   if (table === undefined || realm !== PUBLIC_REALM_REF) return { rows: roles, damaged }
-  for await (const read of readRowsOfRealm(database, table, realm)) {
+  for await (const read of readRowsOfRealm(database, table, realm, choice)) {
     roles.push(...read.rows)
     damaged.push(...read.damaged)
   }

@@ -1,3 +1,5 @@
+import { type Choice, filtersOf, searching } from '../object/choice'
+import { indexedFilter, matches } from '../object/filter'
 import type { ChunkSize, Page, PageEnd, PageQuery, StoredRow } from '../store/objects'
 import { SatchelError } from '../value/error'
 import { keyOf } from '../value/key'
@@ -31,18 +33,24 @@ export interface Rows {
 /** One short read (design.md §3 Lists). */
 const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
 
-/** The rows of a table in order of creation, `after` a position, read in chunks. */
-export function readRows(database: Database, table: Table, after = 0): AsyncGenerator<Rows> {
-  return pagesOf(database, table, rowsOf, undefined, { seq: after })
+/** The rows of a table, or those of a choice, in order of creation, `after` a position, read in chunks. */
+export function readRows(
+  database: Database,
+  table: Table,
+  choice?: Choice,
+  after = 0,
+): AsyncGenerator<Rows> {
+  return pagesOf(database, table, choosing(choice), { after: { seq: after }, choice })
 }
 
-/** The rows of a table that lie in one realm, in order of creation, read in chunks. */
+/** The same of the rows that lie in one realm. */
 export function readRowsOfRealm(
   database: Database,
   table: Table,
   realm: RealmRef,
+  choice?: Choice,
 ): AsyncGenerator<Rows> {
-  return pagesOf(database, table, rowsOf, new Set([realm]))
+  return pagesOf(database, table, choosing(choice), { realms: new Set([realm]), choice })
 }
 
 /** The tables in which each realm has objects. */
@@ -68,12 +76,12 @@ async function* pagesOf<T>(
   database: Database,
   table: Table,
   use: (tx: ReadTx, table: Table, page: Page) => T,
-  realms?: ReadonlySet<RealmRef>,
-  start?: PageEnd,
+  { after: start, realms, choice }: Part = {},
 ): AsyncGenerator<T> {
+  const lookup = choice && indexedFilter(table, filtersOf(choice))?.lookup
   let after = start
   do {
-    const query: PageQuery = { after, size: CHUNK, realms }
+    const query: PageQuery = { after, size: CHUNK, realms, lookup }
     const { used, next } = await database.read((tx) => {
       const page = tx.objects.page(table, query)
       return { used: use(tx, table, page), next: page.next }
@@ -82,6 +90,27 @@ async function* pagesOf<T>(
     after = next
     await nextTurn()
   } while (after !== undefined)
+}
+
+/** The part of a table that is read. */
+interface Part {
+  readonly after?: PageEnd
+  readonly realms?: ReadonlySet<RealmRef>
+  readonly choice?: Choice | undefined
+}
+
+/** Takes the rows of a choice from a page. Throws `INVALID_REQUEST`. */
+function choosing(choice: Choice | undefined) {
+  if (choice === undefined) return rowsOf
+  const [filters, hasText] = [filtersOf(choice), searching(choice.search)]
+  const isChosen = (row: Row) =>
+    row.key.startsWith(choice.prefix) &&
+    hasText?.(row) !== false &&
+    (filters.length === 0 || matches(filters, parseStored(row.value)))
+  return (tx: ReadTx, table: Table, page: Page): Rows => {
+    const { rows, damaged } = rowsOf(tx, table, page)
+    return { rows: rows.filter(isChosen), damaged }
+  }
 }
 
 function rowsOf(tx: ReadTx, table: Table, page: Page): Rows {

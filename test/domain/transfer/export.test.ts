@@ -72,6 +72,46 @@ describe('an export', () => {
     expect(names.toSorted()).toEqual(objectsOf(text).toSorted())
   })
 
+  test('may be of some objects of a table', async () => {
+    await using base = await setupDatabase()
+    const titles = ['Milk', 'Bread', 'Crème', 'Milk']
+    await base.import(
+      lines(
+        { type: 'schema', tables: { todo: '@id, title', other: '@id' }, sealed: false },
+        ...titles.map((title, n) =>
+          at(n === 3 ? 'rlm-b' : 'rlm-a', 'todo', `k${n}`, { title, n, done: n > 1 }),
+        ),
+        at('rlm-b', 'realms', 'rlm-b'),
+        at('rlm-a', 'realms', 'rlm-a'),
+      ),
+    )
+    const all = { filter: '', search: '', prefix: '' }
+    const cases: readonly (readonly [object, string])[] = [
+      [{ filter: 'title=Milk' }, 'todo k0,todo k3'],
+      [{ filter: 'done=true&title=Milk' }, 'todo k3'],
+      [{ filter: 'realmId=rlm-a&n=1&n=3' }, 'todo k1'],
+      [{ search: 'creme' }, 'todo k2'],
+      [{ search: 'K1' }, 'todo k1'],
+      [{ prefix: 'k3' }, 'todo k3'],
+      [{ filter: 'title=Milk', search: 'milk', prefix: 'k0' }, 'todo k0'],
+      [{ filter: 'title=None' }, ''],
+    ]
+    for (const [changes, expected] of cases) {
+      const selection = { table: 'todo', choice: { ...all, ...changes } }
+      const text = await base.export('ndjson', selection)
+      expect([changes, objectsOf(text).join()]).toEqual([changes, expected])
+      const { data } = JSON.parse(await base.export('json', selection)) as {
+        data: Record<string, Record<string, object>>
+      }
+      const keys = Object.values(data).flatMap(({ todo = {} }) => Object.keys(todo))
+      expect(keys.map((key) => `todo ${key}`).join()).toBe(expected)
+    }
+    const inRealm = { realm: 'rlm-b', table: 'todo', choice: { ...all, filter: 'title=Milk' } }
+    expect(objectsOf(await base.export('ndjson', inRealm))).toEqual(['todo k3'])
+    const realms = { table: 'realms', choice: { ...all, search: 'rlm-a' } }
+    expect(objectsOf(await base.export('ndjson', realms))).toEqual(['realms rlm-a'])
+  })
+
   test('of a table that is not there or hidden is refused', async () => {
     await using base = await setupLists()
     for (const table of ['nothing', 'old']) {

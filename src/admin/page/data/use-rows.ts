@@ -93,7 +93,7 @@ interface WholePage<Item> {
 }
 
 /** A page of the list of an operation, with the items that were emitted before. */
-export async function readPage<Item>(
+async function readPage<Item>(
   operation: string,
   paging: string | Paging,
   input: object,
