@@ -6,11 +6,15 @@ import { SatchelError } from '../domain/value/error'
 import { sampleLetter } from '../mail/samples'
 import {
   getTemplate,
+  listTemplateFiles,
   listTemplates,
   previewMail,
   requireTemplate,
+  requireTemplateFiles,
   resetTemplate,
+  resetTemplates,
   setTemplate,
+  setTemplates,
 } from '../mail/templates'
 import { filled, oneOf, optional, text, type Field, ok, schemaOf, schemaRef, whole } from './fields'
 import { onDatabase, readUpload } from './operation'
@@ -155,7 +159,7 @@ export const mailOperations = {
         },
       },
     },
-    ({ mailer }, _input, { read }) => read((tx) => mailer.templates.list(tx)),
+    (_host, _input, { read }) => read(listTemplateFiles),
   ),
 
   'template.push': onDatabase(
@@ -178,9 +182,9 @@ export const mailOperations = {
         },
       },
     },
-    async ({ mailer: { templates } }, { files: given }, { write }) => {
-      const checked = await templates.check(given)
-      return { ok: true, numUpdatedTemplates: await write((tx) => templates.store(tx, checked)) }
+    async (_host, { files: given }, { write }) => {
+      const checked = await requireTemplateFiles(given)
+      return { ok: true, numUpdatedTemplates: await write((tx) => setTemplates(tx, checked)) }
     },
   ),
 
@@ -268,9 +272,9 @@ export const mailOperations = {
         },
       },
     },
-    async ({ mailer }, _input, { write }) => ({
+    async (_host, _input, { write }) => ({
       ok: true,
-      numResetTemplates: await write((tx) => mailer.templates.reset(tx)),
+      numResetTemplates: await write(resetTemplates),
     }),
   ),
 }

@@ -12,13 +12,7 @@ import { DeliveryError, type Message, parseSender, type Transport } from './mess
 import { createOutbox, type Outbox } from './outbox'
 import { smtpTransport } from './smtp'
 import { sampleLetter } from './samples'
-import {
-  BUILT_IN_TEMPLATES,
-  listTemplates,
-  TEMPLATE_FILES,
-  tryWording,
-  wordMail,
-} from './templates'
+import { BUILT_IN_TEMPLATES, listTemplates, tryWording, wordMail } from './templates'
 import { recipientOf, type QueuedMail } from '../domain/store/mails'
 
 /** The mail settings of the server, for databases without their own. */
@@ -108,21 +102,7 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
 
   /** The current way for mails: that of the database, that of the server, or the terminal. */
   function findWay(tx: ReadTx): Way | undefined {
-    const { address, sender, hookSecret, isOwn } = addressing(findMailSettings(tx))
-    if (address !== null) {
-      const route = {
-        to: describeMailAddress(address),
-        from: sender ?? usualSender(address) ?? NOBODY,
-        isOwn,
-      }
-      return { transport: transportTo(address, hookSecret, server.call), state: 'sent', route }
-    }
-    if (!server.isPrinting()) return undefined
-    return {
-      transport: printTo(server),
-      state: 'printed',
-      route: { to: 'the terminal of the server', from: sender ?? NOBODY, isOwn },
-    }
+    return wayOf(server, addressing(findMailSettings(tx)))
   }
 
   function addressing(own: MailSettings): Addressing {
@@ -154,9 +134,7 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
     },
 
     post(tx, letter) {
-      if (findWay(tx) === undefined) {
-        throw new SatchelError('MAIL_NOT_CONFIGURED', NOT_CONFIGURED, { retryAfter: 60 })
-      }
+      requireWay(findWay(tx))
       const id = randomToken(12)
       const now = clock.now()
       const sealed = vault.seal(JSON.stringify(letter), labelOf(id))
@@ -214,8 +192,6 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
         return secret
       }),
 
-    templates: TEMPLATE_FILES,
-
     trySend: (letter) => trying((signal) => deliverOnce(letter, signal)),
 
     async tryTemplates(to, parts, variables) {
@@ -235,13 +211,8 @@ export async function sendServerMail(
   letter: Letter,
   now: number,
 ): Promise<void> {
-  const { address, sender, hookSecret } = server
-  if (address === null && !server.isPrinting()) {
-    throw new SatchelError('MAIL_NOT_CONFIGURED', NOT_CONFIGURED, { retryAfter: 60 })
-  }
-  const transport =
-    address === null ? printTo(server) : transportTo(address, hookSecret, server.call)
-  const from = sender ?? (address === null ? null : usualSender(address)) ?? NOBODY
+  const { transport, route } = requireWay(wayOf(server, { ...server, isOwn: false }))
+  const { from } = route
   await trying(async (signal) => {
     const wording = await wordMail(BUILT_IN_TEMPLATES, letter.kind, { ...letter.variables })
     await transport({ id: idOf(randomToken(12)), letter, from, ...wording, date: now }, signal)
@@ -258,6 +229,32 @@ async function trying<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> 
   }
 }
 
+function wayOf(
+  server: ServerMail,
+  { address, sender, hookSecret, isOwn }: Addressing,
+): Way | undefined {
+  if (address !== null) {
+    const from = sender ?? usualSender(address) ?? NOBODY
+    return {
+      transport: transportTo(address, hookSecret, server.call),
+      state: 'sent',
+      route: { to: describeMailAddress(address), from, isOwn },
+    }
+  }
+  if (!server.isPrinting()) return undefined
+  return {
+    transport: async (message) => server.print(message),
+    state: 'printed',
+    route: { to: 'the terminal of the server', from: sender ?? NOBODY, isOwn },
+  }
+}
+
+/** Throws `MAIL_NOT_CONFIGURED`. */
+function requireWay(way: Way | undefined): Way {
+  if (way !== undefined) return way
+  throw new SatchelError('MAIL_NOT_CONFIGURED', NOT_CONFIGURED, { retryAfter: 60 })
+}
+
 function transportTo(address: string, hookSecret: string | null, call: Outbound): Transport {
   const target = parseMailAddress(address)
   if (target.kind !== 'hook') return smtpTransport(target)
@@ -267,12 +264,8 @@ function transportTo(address: string, hookSecret: string | null, call: Outbound)
   }
 }
 
-function printTo(server: ServerMail): Transport {
-  return async (message) => server.print(message)
-}
-
 /** The route of mails and its transport. */
-export interface Way {
+interface Way {
   readonly route: MailRoute
   readonly transport: Transport
   /** The state of a mail that has gone this way. */

@@ -5,13 +5,7 @@ import otpHtml from './email-templates/otp-body-html.handlebars' with { type: 't
 import otpText from './email-templates/otp-body-txt.handlebars' with { type: 'text' }
 import otpSubject from './email-templates/otp-subject.handlebars' with { type: 'text' }
 import { quoted, SatchelError } from '../domain/value/error'
-import type {
-  MailKind,
-  MailTemplate,
-  TemplateFile,
-  TemplateFiles,
-  Wording,
-} from '../domain/store/mailer'
+import type { MailKind, MailTemplate, TemplateFile, Wording } from '../domain/store/mailer'
 import type { ReadTx, WriteTx } from '../domain/store/store'
 import { isRecord } from '../domain/value/value'
 import { compile, MAX_TEMPLATE_BYTES } from './fill'
@@ -108,38 +102,8 @@ export async function previewMail(
 const FOLDER = 'email-templates/'
 const KINDS: readonly MailKind[] = ['otp', 'invite']
 
-export const TEMPLATE_FILES: TemplateFiles = {
-  list: listFiles,
-
-  async check(files) {
-    const templates: MailTemplate[] = []
-    for (const { path, content } of files) {
-      const [, id, kind] = FILE.exec(path) ?? []
-      if (id !== undefined) templates.push(await requireTemplate(id, content))
-      else if (kind !== undefined) {
-        templates.push({ id: `${kind}-testdata`, content: requireTestData(path, content) })
-      }
-    }
-    return templates
-  },
-
-  store(tx, templates) {
-    const known = new Map(listFiles(tx).map(({ path, content }) => [idOf(path), content]))
-    const changed = templates.filter(({ id, content }) => known.get(id) !== content)
-    for (const template of changed) setTemplate(tx, template)
-    return changed.filter(({ id }) => BUILT_IN.has(id)).length
-  },
-
-  reset(tx) {
-    const own = ownTemplates(tx)
-    tx.settings.remove(SETTING)
-    return Object.keys(own).filter((id) => BUILT_IN.has(id)).length
-  },
-}
-
-const FILE = /^email-templates\/(?:([\w-]+)\.handlebars|(otp|invite)-testdata\.json)$/
-
-function listFiles(tx: ReadTx): TemplateFile[] {
+/** The templates of a database as files, and the data to try them out with. */
+export function listTemplateFiles(tx: ReadTx): TemplateFile[] {
   const own = ownTemplates(tx)
   const templates = listTemplates(tx)
   return [
@@ -150,6 +114,38 @@ function listFiles(tx: ReadTx): TemplateFile[] {
     }),
   ]
 }
+
+/** The files in the folder `email-templates`, checked; those in other folders are left out. Throws `UNPROCESSABLE`. */
+export async function requireTemplateFiles(
+  files: readonly TemplateFile[],
+): Promise<MailTemplate[]> {
+  const templates: MailTemplate[] = []
+  for (const { path, content } of files) {
+    const [, id, kind] = FILE.exec(path) ?? []
+    if (id !== undefined) templates.push(await requireTemplate(id, content))
+    else if (kind !== undefined) {
+      templates.push({ id: `${kind}-testdata`, content: requireTestData(path, content) })
+    }
+  }
+  return templates
+}
+
+/** Stores checked templates. Returns how many of them were different. */
+export function setTemplates(tx: WriteTx, templates: readonly MailTemplate[]): number {
+  const known = new Map(listTemplateFiles(tx).map(({ path, content }) => [idOf(path), content]))
+  const changed = templates.filter(({ id, content }) => known.get(id) !== content)
+  for (const template of changed) setTemplate(tx, template)
+  return changed.filter(({ id }) => BUILT_IN.has(id)).length
+}
+
+/** Returns to the built-in templates. Returns how many of its own the database had. */
+export function resetTemplates(tx: WriteTx): number {
+  const own = ownTemplates(tx)
+  tx.settings.remove(SETTING)
+  return Object.keys(own).filter((id) => BUILT_IN.has(id)).length
+}
+
+const FILE = /^email-templates\/(?:([\w-]+)\.handlebars|(otp|invite)-testdata\.json)$/
 
 function idOf(path: string): string {
   return path.slice(FOLDER.length).replace(/\.\w+$/, '')

@@ -80,21 +80,6 @@ export interface MailTemplate {
   readonly content: string
 }
 
-/** The mail templates of a database as files. */
-export interface TemplateFiles {
-  /** The templates, and the data to try them out with. */
-  list(tx: ReadTx): TemplateFile[]
-  /**
-   * Checks the files in the folder `email-templates`; those in other folders are left out. Throws
-   * `UNPROCESSABLE`.
-   */
-  check(files: readonly TemplateFile[]): Promise<MailTemplate[]>
-  /** Stores checked templates. Returns how many of them were different. */
-  store(tx: WriteTx, templates: readonly MailTemplate[]): number
-  /** Returns to the built-in templates. Returns how many of its own the database had. */
-  reset(tx: WriteTx): number
-}
-
 /** Where the mails of a database go. */
 export interface MailRoute {
   /** `smtp://mail@smtp.example.com:587`, without what must not be seen. */
@@ -158,5 +143,4 @@ export interface Mailer extends AsyncDisposable {
     parts: Wording,
     variables: Readonly<Record<string, unknown>>,
   ): Promise<MailRoute>
-  readonly templates: TemplateFiles
 }
