@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../domain/value/error'
-import { object, type Operations, type Parameter } from './specification'
+import { object, type Operations, PAGE, type Parameter } from './specification'
 
 const TOKEN: Parameter = {
   name: 'token',
@@ -19,12 +19,7 @@ export const INVITATION_OPERATIONS: Operations = {
     description:
       'A page for browsers, behind the link in the mail that a row of `members` with `invite: true` sends. It names the inviter, the invitee and the realm, and has the buttons "Accept" and "Decline"; after an answer it shows the answer. Opening it changes nothing. The link is valid for 30 days.\n\nIt links to the application that sent the invitation, or to the only one that `satchel origin add` has listed. A refusal is a page too, or JSON for clients that accept only JSON.',
     parameters: [TOKEN],
-    responses: {
-      '200': {
-        description: 'The page.',
-        content: { 'text/html': { schema: { type: 'string' } } },
-      },
-    },
+    responses: { '200': PAGE },
     refusals: REFUSALS,
     alsoAsPage: true,
   },

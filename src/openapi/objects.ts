@@ -99,6 +99,7 @@ const WRITE_REFUSALS: readonly ErrorCode[] = [
 ]
 
 const BODY_REFUSALS: readonly ErrorCode[] = [
+  'UNKNOWN_TABLE',
   ...WRITE_REFUSALS,
   'UNKNOWN_REALM',
   'UNPROCESSABLE',
@@ -106,10 +107,7 @@ const BODY_REFUSALS: readonly ErrorCode[] = [
   'UNSUPPORTED_MEDIA_TYPE',
   'BLOB_NOT_READABLE',
   'QUOTA_EXCEEDED',
-]
-
-/** Refusals of a row of `members` that is sent by mail. */
-const MAIL_REFUSALS: readonly ErrorCode[] = [
+  // Of a row of `members` that is sent by mail.
   'TOO_MANY_REQUESTS',
   'MAIL_NOT_CONFIGURED',
   'NO_PUBLIC_ADDRESS',
@@ -212,7 +210,7 @@ function upsert(place: TablePlace): Operation {
       },
       '204': { description: 'Stored; the request has `Prefer: return=minimal`.' },
     },
-    refusals: bodyRefusals(view),
+    refusals: BODY_REFUSALS,
   }
 }
 
@@ -224,7 +222,7 @@ function stored(place: TablePlace): { readonly content: Content } {
 }
 
 function replace(place: TablePlace): Operation {
-  const { tag, view, path, key, upserts, written } = place
+  const { tag, path, key, upserts, written } = place
   const { id: _, ...object } = newExample(place)
   return {
     tag,
@@ -249,7 +247,7 @@ function replace(place: TablePlace): Operation {
       ),
       '204': { description: 'Stored; the request has `Prefer: return=minimal`.' },
     },
-    refusals: bodyRefusals(view),
+    refusals: BODY_REFUSALS,
   }
 }
 
@@ -263,12 +261,6 @@ function remove(place: TablePlace): Operation {
     responses: { '204': { description: 'Deleted.' } },
     refusals: ['UNKNOWN_TABLE', 'UNKNOWN_OBJECT', ...WRITE_REFUSALS],
   }
-}
-
-function bodyRefusals(view: ViewName): readonly ErrorCode[] {
-  const refusals = ['UNKNOWN_TABLE', ...BODY_REFUSALS, ...MAIL_REFUSALS] as const
-  // Writers in the other views may write everything.
-  return view === 'my' ? [...refusals, 'BLOB_NOT_READABLE'] : refusals
 }
 
 /** A token that is not needed must be valid all the same. */

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../domain/value/error'
 import {
+  type Operation,
   type Refusal,
   type Response,
   type Responses,
@@ -109,11 +110,7 @@ export const plainRefusal: RefusalFormat = (code, message) => ({
 /** The answers for these codes, grouped by status. */
 export function refusals(
   codes: Iterable<ErrorCode>,
-  {
-    format = plainRefusal,
-    alsoAsText = false,
-    alsoAsPage = false,
-  }: { format?: RefusalFormat; alsoAsText?: boolean; alsoAsPage?: boolean } = {},
+  { format = plainRefusal, alsoAsText, alsoAsPage }: Partial<Operation> = {},
 ): Responses {
   const formatted = Array.from(new Set(codes), (code) => {
     const message = MEANINGS[code].replaceAll('`', '')

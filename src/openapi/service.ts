@@ -4,6 +4,7 @@ import {
   answer,
   json,
   object,
+  PAGE,
   type Operation,
   type Operations,
   type Schema,
@@ -95,10 +96,6 @@ const createDatabase: Operation = {
   ],
 }
 
-const PAGE = {
-  description: 'The page.',
-  content: { 'text/html': { schema: { type: 'string' } } },
-}
 const DOCUMENT = { type: 'object', required: ['openapi', 'info', 'paths'] }
 
 /** Routes of the server itself (protocol.md §12, design.md §6). */

@@ -142,6 +142,17 @@ export function object(properties: Readonly<Record<string, Schema | Reference>>)
   }
 }
 
+/** `object` for one without other properties. */
+export function closed(properties: Parameters<typeof object>[0]) {
+  return { ...object(properties), additionalProperties: false }
+}
+
+/** An answer for a browser. */
+export const PAGE = {
+  description: 'The page.',
+  content: { 'text/html': { schema: { type: 'string' } } },
+} satisfies Response
+
 export function text(description: string): Schema {
   return { type: 'string', description }
 }

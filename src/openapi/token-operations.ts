@@ -11,6 +11,18 @@ import {
 
 const CLAIMS = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
 const CLIENT = { client_id: '<CLIENT_ID>', client_secret: '<CLIENT_SECRET>' }
+const PEM = '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----'
+const ACCESS_TOKEN = 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…'
+/** The parts that the answers to all logins have. */
+const ISSUED = {
+  type: 'tokens',
+  accessToken: ACCESS_TOKEN,
+  accessTokenExpiration: 1893502800000,
+  access_token: ACCESS_TOKEN,
+  token_type: 'Bearer',
+  expires_in: 3600,
+  scope: 'ACCESS_DB',
+}
 
 const REQUEST: Content = {
   'application/json': {
@@ -40,7 +52,7 @@ const REQUEST: Content = {
           ...CLIENT,
           scopes: ['ACCESS_DB'],
           claims: CLAIMS,
-          public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----',
+          public_key: PEM,
         },
       },
       otp: {
@@ -67,7 +79,7 @@ const REQUEST: Content = {
           grant_type: 'authorization_code',
           code: '<CODE>',
           scopes: ['ACCESS_DB'],
-          public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----',
+          public_key: PEM,
         },
       },
       refresh: {
@@ -119,36 +131,24 @@ export const TOKEN_OPERATIONS: Operations = {
               user: {
                 summary: 'A token of a user',
                 value: {
-                  type: 'tokens',
                   claims: { ...CLAIMS, license: 'ok' },
-                  accessToken: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
-                  accessTokenExpiration: 1893502800000,
+                  ...ISSUED,
                   userType: 'prod',
                   data: { displayName: 'Alice', email: 'alice@example.com' },
                   userId: 'alice@example.com',
-                  access_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
-                  token_type: 'Bearer',
-                  expires_in: 3600,
-                  scope: 'ACCESS_DB',
                 },
               },
               device: {
                 summary: 'With a refresh token, for an evaluation that ends',
                 value: {
-                  type: 'tokens',
                   claims: { sub: 'bob@example.com', email: 'bob@example.com', license: 'ok' },
-                  accessToken: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
-                  accessTokenExpiration: 1893502800000,
+                  ...ISSUED,
                   refreshToken: '8Cc6hJBg1bQ80tW_WE2HjLxmaR5-pgrSrSrXVeO-t10',
                   refreshTokenExpiration: null,
                   userType: 'eval',
                   evalDaysLeft: 12,
                   data: { email: 'bob@example.com' },
                   userId: 'bob@example.com',
-                  access_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
-                  token_type: 'Bearer',
-                  expires_in: 3600,
-                  scope: 'ACCESS_DB',
                 },
               },
               mail: {

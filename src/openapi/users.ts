@@ -1,6 +1,6 @@
 import { USER_TYPES } from '../domain/store/users'
 import { MAX_USERS } from '../domain/user/query'
-import { object, type Schema, schemaRef, text } from './specification'
+import { closed, type Schema, schemaRef, text } from './specification'
 
 const MOMENT: Schema = { type: 'string', format: 'date-time' }
 
@@ -20,7 +20,7 @@ export const USER_DATA_SCHEMA = {
 export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
   User: {
     description: 'A user of the database.',
-    ...object({
+    ...closed({
       userId: schemaRef('UserId'),
       created: MOMENT,
       updated: {
@@ -51,77 +51,51 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
       },
       data: USER_DATA_SCHEMA,
     }),
-    additionalProperties: false,
   },
   Explanation: {
     description: 'The rights of a user, step by step.',
-    ...object({
+    ...closed({
       allowed: { type: 'boolean' },
       rule: text('The rule that decided.'),
-      user: {
-        ...object({
-          userId: { type: 'string' },
-          state: { enum: ['active', 'unknown', 'deactivated', 'licence expired'] },
-        }),
-        additionalProperties: false,
-      },
-      object: {
-        description: 'Null when there is none.',
-        type: ['object', 'null'],
-        required: ['key', 'owner'],
-        properties: { key: { type: 'string' }, owner: { type: ['string', 'null'] } },
-        additionalProperties: false,
-      },
-      realm: {
-        description: 'Null when there is none.',
-        type: ['object', 'null'],
-        required: ['realmId', 'kind'],
-        properties: {
-          realmId: { type: 'string' },
-          kind: { enum: ['private', 'public', 'shared'] },
-        },
-        additionalProperties: false,
-      },
+      user: closed({
+        userId: { type: 'string' },
+        state: { enum: ['active', 'unknown', 'deactivated', 'licence expired'] },
+      }),
+      object: orNull({ key: { type: 'string' }, owner: { type: ['string', 'null'] } }),
+      realm: orNull({
+        realmId: { type: 'string' },
+        kind: { enum: ['private', 'public', 'shared'] },
+      }),
       members: {
         description: 'The member rows of the user in the realm.',
         type: 'array',
-        items: {
-          ...object({
-            row: { type: 'string' },
-            state: { enum: ['accepted', 'open', 'rejected'] },
-            permissions: { type: 'object' },
-            roles: {
-              type: 'array',
-              items: {
-                ...object({
-                  name: { type: 'string' },
-                  permissions: {
-                    description: 'Null when there is no such role.',
-                    type: ['object', 'null'],
-                  },
-                }),
-                additionalProperties: false,
+        items: closed({
+          row: { type: 'string' },
+          state: { enum: ['accepted', 'open', 'rejected'] },
+          permissions: { type: 'object' },
+          roles: {
+            type: 'array',
+            items: closed({
+              name: { type: 'string' },
+              permissions: {
+                description: 'Null when there is no such role.',
+                type: ['object', 'null'],
               },
-            },
-          }),
-          additionalProperties: false,
-        },
+            }),
+          },
+        }),
       },
     }),
-    additionalProperties: false,
   },
-  UserList: {
-    ...object({
-      data: { type: 'array', items: schemaRef('User'), maxItems: MAX_USERS },
-      hasMore: { type: 'boolean' },
-      'pagingKey?': text('Present if there are more users: repeat the request with it.'),
-    }),
-    additionalProperties: false,
-  },
+  UserList: closed({
+    data: { type: 'array', items: schemaRef('User'), maxItems: MAX_USERS },
+    hasMore: { type: 'boolean' },
+    'pagingKey?': text('Present if there are more users: repeat the request with it.'),
+  }),
   UserChange: {
     description:
       'A user to create, who needs a `type`, or the changes to an existing one: absent properties stay unchanged.',
-    ...object({
+    ...closed({
       userId: schemaRef('UserId'),
       'type?': { enum: USER_TYPES },
       'validUntil?': {
@@ -142,6 +116,13 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
       },
       'data?': USER_DATA_SCHEMA,
     }),
-    additionalProperties: false,
   },
+}
+
+function orNull(properties: Parameters<typeof closed>[0]): Schema {
+  return {
+    ...closed(properties),
+    description: 'Null when there is none.',
+    type: ['object', 'null'],
+  }
 }
