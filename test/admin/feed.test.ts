@@ -79,14 +79,16 @@ test('after a cut, the page says how many changes it missed', () => {
   const start = (revision: number) => ({ kind: 'start', at: 8, revision }) as const
   expect(addItems(before, [start(8), commit(9)], 9).entries).toMatchObject([
     { commit: { revision: 9 } },
-    { gap: { missed: 3 } },
+    { gap: { missed: 3, of: 'change' } },
     { commit: { revision: 5 } },
   ])
   expect(addItems(before, [start(5), commit(6)], 9).entries).toHaveLength(2)
 })
 
 test('a follower that was too slow says what it missed', () => {
-  expect(feedOf({ kind: 'missed', count: 12 }).entries).toMatchObject([{ gap: { missed: 12 } }])
+  expect(feedOf({ kind: 'missed', count: 12 }).entries).toMatchObject([
+    { gap: { missed: 12, of: 'event' } },
+  ])
 })
 
 test('devices are counted while they are connected', () => {

@@ -7,7 +7,7 @@ import { setupAdmin } from '../http/admin/setup'
 import { PLAIN_IMPORT, setupServerAt } from '../setup'
 import { until } from '../timing'
 import { serveApplication } from './addon/application'
-import { go, openAdmin } from './admin-page'
+import { go, logInAgain, openAdmin } from './admin-page'
 import { useChromium } from './chromium'
 
 /** Live beside an application with the published add-on, and the codes of logins. */
@@ -100,6 +100,73 @@ test('a write that REST rejects is in Live in red, and a long list is drawn as i
   expect(await page.locator('.entry').count()).toBeGreaterThan(90)
   await page.getByRole('list', { name: 'Changes' }).press('Home')
   await rejected.waitFor({ state: 'detached' })
+  expect(faults).toEqual([])
+})
+
+test('the lines of another database are its own, also those that wait', async () => {
+  await using server = await setupAdmin()
+  const write = async (database: string, count: number) => {
+    for (let n = 1; n <= count; n += 1) {
+      const origin = `https://${database}-${n}.example`
+      await server.commands.run('origin.add', { database, origin })
+    }
+  }
+  await server.commands.run('db.create', { name: 'other' })
+  await write('other', 4)
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands)
+  await page.getByText('Following').waitFor()
+  await write('main', 1)
+  await page.locator('.entry', { hasText: 'main-1.example' }).waitFor()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await server.commands.run('origin.add', { database: 'main', origin: 'https://late.example' })
+  await page.getByRole('button', { name: 'Go on (1)' }).waitFor()
+  await page.locator('.entry', { hasText: 'main-1.example' }).waitFor()
+
+  await go(page, '#/other/live')
+  await page.getByRole('button', { name: 'Pause' }).waitFor()
+  await page.getByText('Following').waitFor()
+  await server.commands.run('origin.add', { database: 'other', origin: 'https://new.example' })
+  await page.locator('.entry', { hasText: 'new.example' }).waitFor()
+  expect(await page.locator('.entry').count()).toBe(1)
+  expect(faults).toEqual([])
+})
+
+test('lines wait while the page is paused, however many, and none of them is lost', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands)
+  await page.getByText('Following').waitFor()
+  const commit = (revision: number) => ({
+    kind: 'commit',
+    at: revision,
+    revision,
+    tables: [{ table: 'items', puts: 1, deletes: 0, keys: [`key${revision}`] }],
+    hasMore: false,
+    realms: [],
+    records: [],
+    writer: { uid: null, email: null, client: null, device: null, door: 'rest' },
+  })
+  const items = [
+    { kind: 'start', at: 1, revision: 0 },
+    { kind: 'session', at: 1, device: 'd1', uid: null, origin: null, state: 'there' },
+    ...Array.from({ length: 4_100 }, (_, at) => commit(at + 1)),
+  ]
+  await page.getByRole('button', { name: 'Pause' }).click()
+  const body = items.map((item) => `${JSON.stringify({ item })}\n`).join('')
+  let asked = 0
+  await page.route('**/admin/api/live.follow', async (route) => {
+    asked += 1
+    if (asked === 1) await route.fulfill({ body })
+  })
+  await server.commands.run('session.revoke', {})
+  await logInAgain(page, server.commands)
+  await page.getByRole('button', { name: /^Go on \(/ }).click()
+  await page.locator('.entry', { hasText: 'key4100' }).waitFor()
+  await page.getByText('1 device is connected').waitFor()
+  expect(await page.getByText('missed').count()).toBe(0)
   expect(faults).toEqual([])
 })
 

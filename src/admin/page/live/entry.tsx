@@ -5,7 +5,7 @@ import { Icon } from '../parts/icon'
 import { exactTime } from '../parts/ago'
 import { still } from '../parts/still'
 import { visible } from '../parts/visible'
-import { Text } from '../parts/text'
+import { shortText, Text } from '../parts/text'
 import { may } from '../server/session'
 import { hrefOf } from '../shell/route'
 import type {
@@ -16,7 +16,7 @@ import type {
   TableChanges,
   Writer,
 } from '../../../host/live-event'
-import type { Entry } from './feed'
+import type { Entry, Gap } from './feed'
 import { Hearers } from './hearers'
 
 /** A line, which is only drawn again when it has changed. */
@@ -106,13 +106,12 @@ function RejectedRow({ rejected }: { rejected: RejectedEvent }) {
   )
 }
 
-function GapRow({ gap }: { gap: { at: number; missed: number } }) {
-  const { at, missed } = gap
+function GapRow({ gap: { at, missed, of } }: { gap: Gap }) {
   return (
     <li class="entry gap">
       <Clock at={at} />
       <span>
-        This page missed {missed.toLocaleString()} {missed === 1 ? 'change' : 'changes'} here.
+        This page missed {missed.toLocaleString()} {missed === 1 ? of : `${of}s`} here.
       </span>
     </li>
   )
@@ -135,7 +134,7 @@ function Author({ writer }: { writer: Writer }) {
   const name = email ?? uid ?? client ?? (isFromOutside ? 'anonymous' : 'the server')
   return (
     <div class="author">
-      <span class="clip" title={name}>
+      <span class="clip" title={shortText(name, MOST_OF_TITLE)}>
         <Text text={name} />
       </span>
       <span class="soft small clip">
@@ -147,6 +146,7 @@ function Author({ writer }: { writer: Writer }) {
 }
 
 const SHOWN_KEYS = 3
+const MOST_OF_TITLE = 1_000
 
 function Change({ change }: { change: TableChanges }) {
   const { table, puts, deletes, keys } = change
@@ -168,7 +168,11 @@ function Change({ change }: { change: TableChanges }) {
 
 function KeyLink({ table, objectKey }: { table: string; objectKey: string }) {
   return (
-    <a class="object-key" title={objectKey} href={hrefOf('data', table, objectKey)}>
+    <a
+      class="object-key"
+      title={shortText(objectKey, MOST_OF_TITLE)}
+      href={hrefOf('data', table, objectKey)}
+    >
       <Text text={objectKey} />
     </a>
   )
@@ -180,7 +184,11 @@ function Realms({ realms, writer }: { realms: readonly string[]; writer: string 
   if (first === undefined) return null
   if (realms.length === 1 && first === writer) return <span class="realm">private</span>
   return (
-    <a class="realm" title={realms.join('\n')} href={hrefOf('sharing', first)}>
+    <a
+      class="realm"
+      title={shortText(realms.join('\n'), MOST_OF_TITLE)}
+      href={hrefOf('sharing', first)}
+    >
       <Text text={first} />
       {realms.length > 1 && ` +${realms.length - 1}`}
     </a>

@@ -4,8 +4,14 @@ import type { CommitEvent, HeardEvent, LiveEvent, RejectedEvent } from '../../..
 export type Entry =
   | { readonly id: number; readonly commit: CommitEvent; readonly heard: readonly HeardEvent[] }
   | { readonly id: number; readonly rejected: RejectedEvent }
-  /** So many events, or changes while the way to the server was cut, that the page did not hear of. */
-  | { readonly id: number; readonly gap: { readonly at: number; readonly missed: number } }
+  | { readonly id: number; readonly gap: Gap }
+
+/** The page did not hear of so many events, or of so many changes while the way to the server was cut. */
+export interface Gap {
+  readonly at: number
+  readonly missed: number
+  readonly of: 'event' | 'change'
+}
 
 export interface Feed {
   /** The newest first. */
@@ -48,7 +54,7 @@ function addItem(feed: Feed, item: LiveEvent, now: number): Feed {
     case 'rejected':
       return addEntry(feed, { id: feed.nextId, rejected: item })
     case 'missed':
-      return addEntry(feed, { id: feed.nextId, gap: { at: now, missed: item.count } })
+      return addEntry(feed, { id: feed.nextId, gap: { at: now, missed: item.count, of: 'event' } })
     case 'session': {
       const devices = new Map(feed.devices)
       if (item.state === 'closed') devices.delete(item.device)
@@ -64,7 +70,9 @@ function addItem(feed: Feed, item: LiveEvent, now: number): Feed {
 function begin(feed: Feed, { at, revision }: Extract<LiveEvent, { kind: 'start' }>): Feed {
   const missed = revision - (feed.revision ?? revision)
   const fresh = { ...feed, revision, devices: new Map() }
-  return missed > 0 ? addEntry(fresh, { id: feed.nextId, gap: { at, missed } }) : fresh
+  return missed > 0
+    ? addEntry(fresh, { id: feed.nextId, gap: { at, missed, of: 'change' } })
+    : fresh
 }
 
 /** A message to a device may have the changes of several commits. */
@@ -84,6 +92,11 @@ function isIn({ after, revision }: HeardEvent, commit: CommitEvent): boolean {
 
 function addEntry(feed: Feed, entry: Entry): Feed {
   return { ...feed, nextId: feed.nextId + 1, entries: [entry, ...feed.entries] }
+}
+
+/** Without the lines before this one. */
+export function withoutOld(feed: Feed, id: number): Feed {
+  return { ...feed, entries: feed.entries.filter((entry) => entry.id >= id) }
 }
 
 /** True for a line that has the text in its writer, tables, keys, realms, code or sentence. */

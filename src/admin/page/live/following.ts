@@ -3,9 +3,9 @@ import { follow, type FollowState } from '../server/call'
 import { may } from '../server/session'
 import { database } from '../shell/route'
 import type { LiveEvent } from '../../../host/live-event'
-import { addItems, EMPTY_FEED, type Feed } from './feed'
+import { addItems, EMPTY_FEED, type Feed, withoutOld } from './feed'
 
-/** The lines of the chosen database. They go on while other pages are open. */
+/** The lines of the chosen database that are shown. They go on while other pages are open. */
 export const feed = signal<Feed>(EMPTY_FEED)
 export const state = signal<FollowState>('connecting')
 export const failure = signal<unknown>(undefined)
@@ -13,22 +13,25 @@ export const failure = signal<unknown>(undefined)
 export const isPaused = signal(false)
 export const waitingCount = signal(0)
 
-let waiting: LiveEvent[] = []
-/** More are dropped, and counted as missed. */
-const MOST_WAITING = 2_000
+/** With the lines that wait. */
+let latest = EMPTY_FEED
+let items: LiveEvent[] = []
+/** A page out of view has no frames: so many items are added without one. */
+const MOST_ITEMS = 2_000
 let frame: number | undefined
 
 /** Also while the session has ended: it goes on after the next login. */
 const mayFollow = computed(() => may('live.follow'))
 /** Counts how often a person tried again. */
 const turn = signal(0)
+let followed = ''
 
 effect(() => {
   const name = database.value
   if (name === '' || !mayFollow.value) return undefined
   void turn.value
   const abort = new AbortController()
-  if (followed !== name) clear()
+  if (followed !== name) begin()
   followed = name
   failure.value = undefined
   follow(
@@ -39,7 +42,13 @@ effect(() => {
   return () => abort.abort()
 })
 
-let followed = ''
+/** Revisions, devices and lines of another database mean nothing here. */
+function begin(): void {
+  latest = { ...EMPTY_FEED, nextId: latest.nextId }
+  items = []
+  isPaused.value = false
+  show()
+}
 
 /** Follows again after a failure. */
 export function tryAgain(): void {
@@ -48,29 +57,33 @@ export function tryAgain(): void {
 
 /** Lines appear once per frame, however many items arrive. */
 function take(item: unknown): void {
-  waiting.push(item as LiveEvent)
-  if (waiting.length > MOST_WAITING) waiting = [{ kind: 'missed', count: waiting.length }]
-  waitingCount.value = waiting.length
-  if (!isPaused.peek()) schedule()
+  items.push(item as LiveEvent)
+  if (items.length === MOST_ITEMS) addAll()
+  frame ??= requestAnimationFrame(() => {
+    frame = undefined
+    addAll()
+    show()
+  })
 }
 
-function schedule(): void {
-  frame ??= requestAnimationFrame(show)
+function addAll(): void {
+  latest = addItems(latest, items, Date.now())
+  items = []
 }
 
 function show(): void {
-  frame = undefined
-  feed.value = addItems(feed.peek(), waiting, Date.now())
-  waiting = []
-  waitingCount.value = 0
+  if (!isPaused.peek()) feed.value = latest
+  waitingCount.value = latest.nextId - feed.peek().nextId
 }
 
 export function togglePause(): void {
   isPaused.value = !isPaused.value
-  if (!isPaused.value) schedule()
+  show()
 }
 
+/** Lines that wait are kept. */
 export function clear(): void {
-  const { revision, devices, nextId } = feed.peek()
-  feed.value = { ...EMPTY_FEED, revision, devices, nextId }
+  const { nextId } = feed.peek()
+  latest = withoutOld(latest, nextId)
+  feed.value = withoutOld(feed.peek(), nextId)
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Text } from '../parts/text'
+import { visible } from '../parts/visible'
 import type { Delivery, HeardEvent } from '../../../host/live-event'
 
 const MOST = 4
@@ -40,7 +41,7 @@ function Badge({ heard }: { heard: HeardEvent }) {
   const { uid, device, outcome, afterMs } = heard
   const [words, kind] = OUTCOMES[outcome]
   return (
-    <span class={`badge ${kind}`} title={`${uid ?? 'nobody'}\ndevice ${device}`}>
+    <span class={`badge ${kind}`} title={visible(`${uid ?? 'nobody'}\ndevice ${device}`)}>
       <span class="who">
         <Text text={uid?.split('@')[0] ?? 'nobody'} />
       </span>
