@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
 import { ProgressBar } from '../parts/progress-bar'
+import { Text } from '../parts/text'
 import { useTask } from '../server/task'
 import { database } from '../shell/route'
 
@@ -22,12 +23,14 @@ export function Import({ onDone }: { onDone: () => void }) {
     return { database: database.value, dryRun, size: chosen.size, name: chosen.name }
   }
   const choose = (chosen: File | undefined) => {
-    if (chosen === undefined) return
+    if (chosen === undefined || work.isBusy) return
     setFile(chosen)
+    work.clear()
     void check.run('import', orderFor(chosen, true), { upload: chosen })
   }
   const start = async () => {
     if (file === null) return
+    check.clear()
     await work.run('import', orderFor(file, false), { upload: file })
     onDone()
   }
@@ -41,6 +44,7 @@ export function Import({ onDone }: { onDone: () => void }) {
       <h2>Import</h2>
       <button
         class={`drop ${isOver ? 'over' : ''}`}
+        disabled={work.isBusy}
         onClick={() => input.current?.click()}
         onDragOver={(event) => {
           event.preventDefault()
@@ -50,7 +54,7 @@ export function Import({ onDone }: { onDone: () => void }) {
         onDrop={drop}
       >
         <Icon name="upload" />
-        <span>{file === null ? 'Drop a file here, or choose one' : file.name}</span>
+        <span>{file === null ? 'Drop a file here, or choose one' : <Text text={file.name} />}</span>
         <span class="soft small">JSON, lines of JSON or a zip archive of an export</span>
       </button>
       <input
@@ -58,11 +62,15 @@ export function Import({ onDone }: { onDone: () => void }) {
         type="file"
         hidden
         accept=".json,.ndjson,.zip"
-        onChange={({ currentTarget }) => choose(currentTarget.files?.[0])}
+        onChange={({ currentTarget }) => {
+          choose(currentTarget.files?.[0])
+          // The same file, mended, may be chosen again.
+          currentTarget.value = ''
+        }}
       />
       {check.isBusy && <ProgressBar progress={check.progress} label="Checking the file" />}
       <Failure error={check.error} />
-      {check.result !== undefined && work.result === undefined && !work.isBusy && (
+      {check.result !== undefined && (
         <>
           <p>The file is right. It has {summaryOf(check.result)}.</p>
           <div class="actions">

@@ -8,13 +8,15 @@ export interface Task<Output> {
   readonly progress: Progress | null
   readonly result: Output | undefined
   readonly error: unknown
-  /** Resolves when it has ended, however that was. */
+  /** Ends the run before. Resolves when it has ended, however that was. */
   readonly run: (
     operation: string,
     input: object,
     options?: Pick<CallOptions, 'upload'>,
   ) => Promise<void>
   readonly cancel: () => void
+  /** Ends a run, and forgets its outcome. */
+  readonly clear: () => void
 }
 
 interface State<Output> {
@@ -30,21 +32,31 @@ export function useTask<Output>(): Task<Output> {
   const abort = useRef<AbortController | null>(null)
   useEffect(() => () => abort.current?.abort(), [])
   const run: Task<Output>['run'] = async (operation, input, options = {}) => {
+    abort.current?.abort()
     const controller = new AbortController()
     abort.current = controller
+    const settle = (next: State<Output>) => {
+      if (abort.current === controller) setState(next)
+    }
     setState({ ...IDLE, isBusy: true })
     try {
       const result = await call<Output>(operation, input, {
         ...options,
         signal: controller.signal,
-        onProgress: (progress) => setState((before) => ({ ...before, progress })),
+        onProgress: (progress) => settle({ ...IDLE, isBusy: true, progress }),
       })
-      setState({ ...IDLE, result })
+      settle({ ...IDLE, result })
     } catch (error) {
-      setState({ ...IDLE, error: isAbort(error) ? undefined : error })
+      settle({ ...IDLE, error: isAbort(error) ? undefined : error })
     }
   }
-  return { ...state, run, cancel: () => abort.current?.abort() }
+  const cancel = () => abort.current?.abort()
+  const clear = () => {
+    cancel()
+    abort.current = null
+    setState(IDLE)
+  }
+  return { ...state, run, cancel, clear }
 }
 
 const IDLE = { isBusy: false, progress: null, result: undefined, error: undefined }
