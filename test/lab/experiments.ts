@@ -30,7 +30,6 @@ import { canLoadLayer } from './layer'
 import { serveManyDatabases } from './many-databases'
 import { pageOperations } from './page-operations'
 import { losePower, losePowerOfUploads } from './power-loss'
-import { measureManyRealms } from './many-realms'
 import { largeSyncs } from './large-syncs'
 import { measureFirstSyncs } from './first-syncs'
 import { restartBesideClients } from './restarts'
@@ -277,13 +276,6 @@ export const experiments: readonly Experiment[] = [
   },
   ...heavyRequests,
   ...pageOperations,
-  {
-    promise: 34,
-    title: 'a user in 10,000 realms pays for their own changes only, and not much',
-    unit: 'changes',
-    rounds: 30,
-    run: (rounds) => measureManyRealms(rounds),
-  },
   {
     promise: 35,
     title: '100 readers who take nothing are cut, and memory stays below 512 MB',
