@@ -2,9 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { decodeJwt } from 'jose'
 import { createAuthority } from '../../src/auth/authority'
 import type { Actor } from '../../src/domain/access/actor'
-import { revokeClient, rotateClient } from '../../src/domain/database/client'
 import type { Database } from '../../src/domain/store/store'
-import { asClient, codeOf, DAY, HOUR, MINUTE, setupAuthority, type TestAuthority } from './setup'
+import { codeOf, HOUR, MINUTE, setupAuthority, type TestAuthority } from './setup'
 import type { User } from '../../src/domain/store/users'
 
 const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
@@ -95,55 +94,6 @@ describe('verifying a token', () => {
     expect(async () => authority.verify(accessToken)).toThrow('no disk')
     isBroken = false
     await authority.verify(accessToken)
-  })
-})
-
-describe('a token ends with what it hangs on (promise 15)', () => {
-  test('its client is revoked', async () => {
-    await using server = await setupAuthority()
-    const other = await server.addClient('ACCESS_DB', 'IMPERSONATE')
-    const own = await server.ask(asClient(other))
-    const person = await server.ask({ ...asClient(other), claims: alice })
-    for (const { accessToken } of [own, person]) await server.verify(accessToken)
-    await server.database.write((tx) => revokeClient(tx, other.clientId))
-    for (const { accessToken } of [own, person]) {
-      expect(await codeOf(() => server.verify(accessToken))).toBe('INVALID_TOKEN')
-      expect(await codeOf(() => server.verify(accessToken))).toBe('INVALID_TOKEN')
-    }
-  })
-
-  test('the key of its client runs out, though nothing changes then', async () => {
-    await using server = await setupAuthority()
-    await server.database.write((tx) => rotateClient(tx, server.clock, server.client.clientId, 1))
-    server.clock.advance(DAY - MINUTE)
-    const { accessToken } = await server.ask({})
-    await server.verify(accessToken)
-    server.clock.advance(MINUTE - 1)
-    await server.verify(accessToken)
-    server.clock.advance(1)
-    expect(await codeOf(() => server.verify(accessToken))).toBe('INVALID_TOKEN')
-  })
-
-  test('its user is deleted, even if they come back', async () => {
-    await using server = await setupAuthority()
-    const { accessToken } = await server.ask({ claims: alice })
-    await server.verify(accessToken)
-    await server.database.write((tx) => tx.users.remove(alice.sub))
-    expect(await codeOf(() => server.verify(accessToken))).toBe('INVALID_TOKEN')
-    server.clock.advance(MINUTE)
-    const second = await server.ask({ claims: alice })
-    expect(await codeOf(() => server.verify(accessToken))).toBe('INVALID_TOKEN')
-    await server.verify(second.accessToken)
-  })
-
-  test('its user is deactivated, until they are not', async () => {
-    await using server = await setupAuthority()
-    const { accessToken } = await server.ask({ claims: alice })
-    await server.verify(accessToken)
-    await changeUser(server, { deactivated: server.clock.now() })
-    expect(await codeOf(() => server.verify(accessToken))).toBe('USER_DEACTIVATED')
-    await changeUser(server, { deactivated: null })
-    expect(await server.verify(accessToken)).toMatchObject({ subject: alice.sub })
   })
 })
 

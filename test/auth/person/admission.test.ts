@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { decodeJwt } from 'jose'
 import { type AskWebhook, createAdmission } from '../../../src/auth/person/admission'
 import { createAuthority } from '../../../src/auth/authority'
 import { SatchelError } from '../../../src/domain/value/error'
@@ -186,21 +185,6 @@ describe('the claims of a token about its user', () => {
     })
     expect(answer).not.toHaveProperty('evalDaysLeft')
     expect(answer).not.toHaveProperty('alerts')
-  })
-
-  test('ends with this life of the user, however fast the next one begins', async () => {
-    await using server = await setup({})
-    const { database } = server
-    const first = await server.login()
-    const { subject } = await server.verify(first.accessToken)
-    expect(subject).toBe(alice.sub)
-    // In the same millisecond.
-    await database.write((tx) => tx.users.remove(alice.sub))
-    const second = await server.login()
-    expect(await codeOf(() => server.verify(first.accessToken))).toBe('INVALID_TOKEN')
-    expect(await server.verify(second.accessToken)).toMatchObject({ subject: alice.sub })
-    const [old, now] = [first, second].map(({ accessToken }) => decodeJwt(accessToken))
-    expect(old?.iat).toBe(now?.iat)
   })
 
   test('cannot be claimed by a client', async () => {
