@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose'
 import { openSession } from '../../../src/control/session'
-import { DAY, HOUR } from '../../auth/setup'
+import { HOUR } from '../../auth/setup'
 import { setupServer } from '../../setup'
-import { public_key, refreshRequest } from '../login-setup'
 
 const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
 
@@ -71,15 +70,6 @@ describe('POST /token', () => {
     expect(decodeJwt(body.accessToken)).toMatchObject(alice)
   })
 
-  test('gives a token that opens what its scopes say, and no more', async () => {
-    await using server = await setupTokens()
-    const { accessToken } = await bodyOf(await server.ask({ claims: alice }))
-    const authorization = `Bearer ${accessToken}`
-    expect((await server.get('/my/members', { authorization })).status).toBe(200)
-    expect((await server.get('/all/members', { authorization })).status).toBe(403)
-    expect((await server.get('/my/members')).status).toBe(401)
-  })
-
   test('takes forms, and the client in a Basic header', async () => {
     await using server = await setupTokens()
     const { clientId, clientSecret } = server.client
@@ -106,23 +96,6 @@ describe('POST /token', () => {
   test('ignores a header that is about something else', async () => {
     await using server = await setupTokens()
     expect((await server.ask({}, { authorization: 'Bearer nonsense' })).status).toBe(200)
-  })
-
-  test('refreshes with a signature (protocol.md §2.4)', async () => {
-    await using server = await setupTokens()
-    const login = await bodyOf(await server.ask({ claims: alice, public_key }))
-    server.clock.advance(2 * HOUR)
-    const time_stamp = server.clock.now()
-    const refresh = refreshRequest(login.refreshToken, time_stamp)
-    const send = (changes = {}) => server.send(JSON.stringify({ ...refresh, ...changes }))
-    const answer = await bodyOf(await send())
-    expect(answer).toMatchObject({ type: 'tokens', userId: alice.sub })
-    expect(await bodyOf(await send())).toEqual(answer)
-    const forged = await send({ time_stamp: time_stamp + 1 })
-    expect(forged.status).toBe(401)
-    expect(await bodyOf(forged)).toMatchObject({ error: 'invalid_grant', code: 'INVALID_GRANT' })
-    const stolen = { authorization: `Bearer ${login.refreshToken}` }
-    expect((await server.get('/my/members', stolen)).status).toBe(401)
   })
 })
 
@@ -169,33 +142,6 @@ describe('POST /token refuses in the words of RFC 6749 §5.2', () => {
       expect(answer.status).toBe(401)
       expect(answer.headers.get('www-authenticate')).toStartWith('Basic ')
     }
-  })
-
-  test('claims without IMPERSONATE', async () => {
-    await using server = await setupTokens()
-    const client = await server.commands.run('client.create', {
-      database: 'main',
-      scopes: ['ACCESS_DB'],
-    })
-    const parameters = { client_id: client.clientId, client_secret: client.clientSecret }
-    const answer = await server.ask({ ...parameters, claims: alice })
-    expect(answer.status).toBe(400)
-    expect(await bodyOf(answer)).toMatchObject({ error: 'unauthorized_client' })
-    expect((await server.ask(parameters)).status).toBe(200)
-  })
-
-  test('but an expired key with one word and no error field, which the CLI reads', async () => {
-    await using server = await setupTokens()
-    await server.commands.run('client.rotate', { database: 'main', days: 1 })
-    server.clock.advance(DAY)
-    const answer = await server.ask()
-    expect(answer.status).toBe(401)
-    const body = await bodyOf(answer)
-    expect(body).toMatchObject({ code: 'CLIENT_EXPIRED' })
-    expect(body.message).toMatch(/expired/)
-    expect(body).not.toHaveProperty('error')
-    const wrong = await bodyOf(await server.ask({ client_secret: 'wrong' }))
-    expect(JSON.stringify(wrong)).not.toMatch(/expired/i)
   })
 
   test('a malformed request', async () => {
@@ -267,20 +213,6 @@ describe('GET /token/validate', () => {
       expect(answer.headers.get('www-authenticate')).toBe('Bearer')
       expect(await recordOf(answer)).toEqual({ valid: false, message: expect.any(String) })
     }
-  })
-
-  test('ends within a second of the client’s end (promise 15)', async () => {
-    await using server = await setupTokens()
-    const { clientId: id, clientSecret } = await server.commands.run('client.create', {
-      database: 'main',
-      scopes: ['ACCESS_DB'],
-    })
-    const token = await bodyOf(await server.ask({ client_id: id, client_secret: clientSecret }))
-    const authorization = `Bearer ${token.accessToken}`
-    expect((await server.get('/my/members', { authorization })).status).toBe(200)
-    await server.commands.run('client.revoke', { database: 'main', id })
-    expect((await server.get('/my/members', { authorization })).status).toBe(401)
-    expect((await server.get('/token/validate', { authorization })).status).toBe(401)
   })
 })
 
