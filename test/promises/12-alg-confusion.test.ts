@@ -137,6 +137,11 @@ async function forgeries({ genuine, published, keys, parts }: Forger): Promise<[
     ['no JSON for a header', `${Buffer.from('x').toString('base64url')}.${payload}.${signature}`],
     ['a deep header', `${encode(JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`))}.${payload}.x`],
     ['another payload', `${header}.${encode({ sub: 'root' })}.${signature}`],
+    ...['', '.', '...', 'a.b.c', 'null', 'x'.repeat(8_000)].map((text): [string, string] => [
+      `the text ${text.slice(0, 9)}`,
+      text,
+    ]),
+    ['a token twice', `${header}.${payload}.${signature}.${header}.${payload}.${signature}`],
     ['the payload spelled otherwise', `${header}.${payload}=.${signature}`],
   ]
   return [...hmac, ...none, ...foreign, ...kept, ...rsa, ...broken]

@@ -36,7 +36,7 @@ function stealSigner(server: DataServer) {
     .get()
   if (row === null) throw new Error('There is no signing key')
   const key = stealPrivateKey(secret, row)
-  return (header: object, claims: object) => {
+  return (header: object, claims: unknown) => {
     const input = [{ alg: 'ES256', typ: 'at+jwt', kid: row.id, ...header }, claims]
       .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
       .join('.')
@@ -55,7 +55,7 @@ test('promise 13: what our own key signed is refused when it is something else',
 
   const now = Math.floor(server.clock.now() / 1000)
   const idToken = { ...claims, aud: claims['client_id'], nonce: 'n', auth_time: now }
-  const foreign: [string, object, object][] = [
+  const foreign: [string, object, unknown][] = [
     ['an id_token', { typ: 'JWT' }, idToken],
     ['an id_token that says it is an access token', {}, idToken],
     ['no type', { typ: undefined }, claims],
@@ -86,6 +86,11 @@ test('promise 13: what our own key signed is refused when it is something else',
     ['no scopes', {}, { ...claims, scopes: undefined }],
     ['no id', {}, { ...claims, jti: undefined }],
     ['no time of issue', {}, { ...claims, iat: undefined }],
+    ...[null, [], 42].map((value): [string, object, unknown] => [
+      `the claims ${JSON.stringify(value)}`,
+      {},
+      value,
+    ]),
   ]
   for (const [name, header, changed] of foreign) {
     const answers = await statuses(server, signAs(header, changed))
