@@ -12,6 +12,7 @@ import { criteriaOperation } from '../contract/sync'
 import { user } from '../contract/user-fixture'
 import { type TemporaryFolder, temporaryFolder } from '../setup'
 import type { Table } from '../../src/domain/store/tables'
+import { USER_ORDERS, type UserQuery } from '../../src/domain/store/users'
 
 /** Tables that are read whole, because they are small or because that is what is asked for. */
 const READ_WHOLE = [
@@ -33,6 +34,9 @@ const READ_WHOLE = [
   /^SELECT .* FROM realm_moves ORDER BY number/,
   /^UPDATE database SET/,
 ]
+
+const FIRST_POSITIONS = /^SELECT (?:DISTINCT )?seq FROM .* ORDER BY seq LIMIT \?[35]$/
+const FIRST_USERS = / AS value, number AS incarnation FROM users INDEXED BY users_listed /
 
 /** How the statements that decide the speed find their rows. */
 const PLANS: readonly [RegExp, RegExp][] = [
@@ -224,6 +228,19 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^SEARCH users USING (COVERING )?INDEX sqlite_autoindex_users_1 \(id=\?\)$/,
   ],
   [/ FROM users WHERE email = \?/, /^SEARCH users USING INDEX users_by_email \(email=\?\)$/],
+  [
+    /^SELECT id AS value, number AS incarnation FROM users WHERE/,
+    /^SEARCH users USING COVERING INDEX sqlite_autoindex_users_1 \(id>\?\)$/,
+  ],
+  // A step of a search: a range of the index, without a look at a row.
+  [
+    FIRST_USERS,
+    /^SEARCH users USING COVERING INDEX users_listed \(type=\? AND number>\? AND number<\?\)/,
+  ],
+  [
+    /^SELECT count.* FROM users INDEXED BY/,
+    /SEARCH users USING COVERING INDEX users_listed \(type=\?\)/,
+  ],
   [/^UPDATE users SET last_login/, /^SEARCH users USING INTEGER PRIMARY KEY \(rowid=\?\)$/],
   [/FROM audit .* DESC/, /^SEARCH audit USING INDEX audit_by_time \(at>\? AND at<\?\)$/],
   [/^SELECT .* FROM revoked_logins/, /SEARCH revoked_logins USING PRIMARY KEY \(id=\?\)/],
@@ -250,7 +267,7 @@ describe('every statement', () => {
   test('sorts nothing, unless it lists a small table or finds the first positions', () => {
     const sorts = [...plansBySql]
       .filter(([sql, plan]) => plan.includes('TEMP B-TREE') && !mayReadWhole(sql))
-      .filter(([sql]) => !/^SELECT (?:DISTINCT )?seq FROM .* ORDER BY seq LIMIT \?[35]$/.test(sql))
+      .filter(([sql]) => !FIRST_POSITIONS.test(sql) && !FIRST_USERS.test(sql))
       .map(([sql, plan]) => `${sql}\n${plan}`)
     expect(sorts).toEqual([])
   })
@@ -373,6 +390,13 @@ async function live(database: Database): Promise<void> {
     tx.users.find('alice')
     tx.users.ofEmail('alice@example.com', 2)
     tx.users.count({ type: 'prod', active: true }, 5)
+    const page = { isDescending: false, limit: 10, after: { value: 'a', incarnation: 1 } }
+    tx.users.search({ ...page, order: 'userId' })
+    for (const order of USER_ORDERS) {
+      for (const filter of [{ search: 'a' }, { type: 'eval', active: true }, { active: false }]) {
+        tx.users.search({ ...page, ...filter, order } as UserQuery, { positions: [], next: 7 })
+      }
+    }
     tx.refreshTokens.find('hash')
     tx.refreshTokens.findUse('hash', 1)
     tx.codes.find('code')
