@@ -1,8 +1,5 @@
-import { postJson } from '../http/setup'
-import { asClient } from '../auth/setup'
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { SCOPES } from '../../src/domain/value/scope'
 import type { Holder } from '../../src/host/holder'
 import { temporaryFolder } from '../setup'
 import { until } from '../timing'
@@ -36,17 +33,6 @@ describe.each(['while a server runs', 'while no server runs'])('%s', (situation)
     await using server = await serve(surroundings)
     await look(server.ready)
   }
-
-  async function requestToken({ url }: Ready, { clientId, clientSecret }: Credentials) {
-    const response = await postJson(`${url}/main/token`, {
-      ...asClient({ clientId, clientSecret }),
-      scopes: [...SCOPES],
-    })
-    return { status: response.status, body: (await response.json()) as { accessToken: string } }
-  }
-
-  const validate = ({ url }: Ready, token: string) =>
-    fetch(`${url}/main/token/validate`, { headers: { authorization: `Bearer ${token}` } })
 
   afterAll(async () => {
     await running?.[Symbol.asyncDispose]()
@@ -96,54 +82,6 @@ describe.each(['while a server runs', 'while no server runs'])('%s', (situation)
     })
   })
 
-  test('client', async () => {
-    const scopes = ['--scopes', SCOPES.join(',')]
-    const created = await run<Credentials>('client', 'create', ...scopes, '--name', 'reports')
-    await see(async (ready) => {
-      expect((await requestToken(ready, created)).status).toBe(200)
-    })
-    const rotated = await run<Credentials>('client', 'rotate', created.clientId, '--days', '0')
-    let token = ''
-    await see(async (ready) => {
-      expect((await requestToken(ready, created)).status).toBe(401)
-      const { status, body } = await requestToken(ready, rotated)
-      expect(status).toBe(200)
-      token = body.accessToken
-      expect((await validate(ready, token)).status).toBe(200)
-    })
-    await run('client', 'revoke', rotated.clientId)
-    const { data } = await run<{ data: Credentials[] }>('client', 'list')
-    expect(data.map(({ clientId }) => clientId)).not.toContain(rotated.clientId)
-    await see(async (ready) => {
-      expect((await requestToken(ready, rotated)).status).toBe(401)
-      expect((await validate(ready, token)).status).toBe(401)
-    })
-  })
-
-  test('origin', async () => {
-    const origin = 'https://app.example'
-    const answer = async ({ url }: Ready) =>
-      (await fetch(`${url}/main/.well-known/jwks.json`, { headers: { origin } })).status
-    await run('origin', 'add', origin)
-    expect(await run<unknown>('origin', 'list')).toEqual({ data: [{ origin }] })
-    await see(async (ready) => expect(await answer(ready)).toBe(200))
-    await run('origin', 'remove', origin)
-    await see(async (ready) => expect(await answer(ready)).toBe(403))
-  })
-
-  test('key', async () => {
-    const { accessToken } = await run<{ accessToken: string }>('token', '--sub', 'bob@example.com')
-    const { keyId } = await run<{ keyId: string }>('key', 'rotate')
-    const next = await run<{ accessToken: string }>('token', '--sub', 'bob@example.com')
-    expect(headerOf(next.accessToken)).toMatchObject({ kid: keyId })
-    expect(headerOf(accessToken)).not.toMatchObject({ kid: keyId })
-    await see(async (ready) => {
-      for (const token of [accessToken, next.accessToken]) {
-        expect((await validate(ready, token)).status).toBe(200)
-      }
-    })
-  })
-
   test('a refusal is the same sentence and exit code', async () => {
     const refused = await satchel(['client', 'revoke', 'nobody'], surroundings)
     expect(refused).toEqual({ exitCode: 1, stdout: '', stderr: 'satchel: No client "nobody"\n' })
@@ -181,10 +119,6 @@ test('a holder on another machine is named, and its folder is left alone', async
   expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
   expect(refused.stderr).toContain(`process ${server.pid} on elsewhere`)
 })
-
-function headerOf(token: string): unknown {
-  return JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString())
-}
 
 test('an export whose reader goes away says so in one line', async () => {
   using folder = temporaryFolder()
