@@ -67,6 +67,7 @@ export async function openSteadyClock(
   return {
     now() {
       seen = steady.now()
+      // A crash loses at most the last minute.
       if (seen - kept >= MINUTE) keep()
       return seen
     },
@@ -81,8 +82,6 @@ export async function openSteadyClock(
     },
   }
 }
-
-/** ms. A crash loses at most the last one. */
 
 /** Codes with a time in the future would stay valid, and count, until then. */
 function beginAnew(tx: WriteTx, now: number): void {

@@ -1,5 +1,5 @@
 import { type Door, doorOf, scopesOf } from '../domain/access/door'
-import type { ErrorCode } from '../domain/value/error'
+import { type ErrorCode, MEANINGS } from '../domain/value/error'
 import { KEY_BYTES } from '../domain/value/key'
 import { SERVER_ADDRESSES } from '../domain/value/schema'
 import type { Scope } from '../domain/value/scope'
@@ -11,7 +11,7 @@ import { INVITATION_OPERATIONS } from './invitations'
 import { LOGIN_OPERATIONS, LOGIN_SCHEMAS } from './logins'
 import { OBJECT_SCHEMAS, ROW_SCHEMAS, VALUE_SCHEMAS } from './object-schemas'
 import { OBJECT_OPERATIONS } from './objects'
-import { HEADERS, withQuota, refusals, ERROR_CODES, MEANINGS } from './refusals'
+import { HEADERS, withQuota, refusals, ERROR_CODES } from './refusals'
 import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from './service'
 import {
   mapValues,
