@@ -21,6 +21,7 @@ export function Dialog({
   children: ComponentChildren
 }) {
   const element = useRef<HTMLDialogElement>(null)
+  const pressed = useRef<EventTarget | null>(null)
   // Before the next key: an effect after a paint would leave the first letters to the page.
   useLayoutEffect(() => {
     const dialog = element.current
@@ -42,13 +43,25 @@ export function Dialog({
     event.preventDefault()
     if (!isLasting) onClose?.()
   }
+  // A browser closes a dialog at the second Escape, whatever a page says to it.
+  const closed = () => {
+    if (element.current === null) return
+    if (isLasting) element.current.showModal()
+    else onClose?.()
+  }
   return (
     <dialog
       ref={element}
       class={`${isBare ? 'bare' : ''} ${isWide ? 'wide' : ''}`}
       aria-label={title}
       onCancel={cancel}
-      onClick={(event) => event.target === element.current && cancel(event)}
+      onClose={closed}
+      onKeyDown={(event) => isLasting && event.key === 'Escape' && event.preventDefault()}
+      onPointerDown={({ target }) => (pressed.current = target)}
+      // A drag from a field to the outside is no press on it.
+      onClick={(event) => {
+        if (event.target === element.current && pressed.current === event.target) cancel(event)
+      }}
     >
       {isBare ? (
         children
