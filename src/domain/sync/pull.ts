@@ -50,13 +50,6 @@ export interface BegunAnswer {
   readonly rest: AsyncGenerator<AnswerPart, void> | undefined
 }
 
-/** All parts of an answer: `beginAnswer`, then the rest. */
-export async function* answerSync(database: Database, pull: Pull): AsyncGenerator<AnswerPart> {
-  const { first, rest } = await beginAnswer(database, pull)
-  yield first
-  if (rest !== undefined) yield* rest
-}
-
 /**
  * Begins the answer to a request of sync as JSON, part by part (protocol.md §4.3): everything that changed
  * since the client's last pull, and every key of the request that is not as the client has assumed.

@@ -23,7 +23,6 @@ import type { Database, ReadTx } from '../store/store'
 import { SatchelError, conflict } from '../value/error'
 import { findSyncClient, isNoted, noteClient } from './client'
 import type { Pull } from './answer-plan'
-import { type AnswerPart, answerSync } from './pull'
 import { type Pushed, pushTransactions } from './push'
 import { createRefusedRows, type RefusedRows } from './refused'
 import type { Operation, SyncRequest } from './request'
@@ -48,11 +47,6 @@ export interface Sync {
   readonly signal?: AbortSignal
   /** Called after each unit of a large request, which frees its objects: a good time to collect garbage. */
   readonly relieve?: () => void
-}
-
-/** Stores the changes of a request of sync and answers it: `storeRequest`, then `answerSync`. */
-export async function* sync(database: Database, given: Sync): AsyncGenerator<AnswerPart> {
-  yield* answerSync(database, await storeRequest(database, given))
 }
 
 /**

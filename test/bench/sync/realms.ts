@@ -5,7 +5,6 @@ import { upsertObjects } from '../../../src/domain/object/upsert'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import type { Database } from '../../../src/domain/store/store'
 import { readSyncRequest, type SyncRequest } from '../../../src/domain/sync/request'
-import { sync } from '../../../src/domain/sync/sync'
 import { parseStores } from '../../../src/domain/value/schema'
 import { SCOPES } from '../../../src/domain/value/scope'
 import { createSqliteStore } from '../../../src/sqlite/store'
@@ -14,6 +13,7 @@ import { atMost, type Figure } from '../result'
 import { batchTexts, joinerRealms, members } from '../rows'
 import { median } from '../statistics'
 import { schema } from './client'
+import { sync } from '../../domain/sync/setup'
 
 const SYNCS = 200
 const CHANGES = 10

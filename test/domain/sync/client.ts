@@ -2,8 +2,7 @@ import type { Actor } from '../../../src/domain/access/actor'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import type { Database } from '../../../src/domain/store/store'
 import { readSyncRequest } from '../../../src/domain/sync/request'
-import { sync } from '../../../src/domain/sync/sync'
-import { type Answer, NOW, openWorld, SCHEMA, user } from './setup'
+import { type Answer, NOW, openWorld, SCHEMA, user, sync } from './setup'
 
 export const ALICE = user('alice@example.com')
 export const BOB = user('bob@example.com')

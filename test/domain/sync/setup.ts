@@ -6,9 +6,10 @@ import { removeObject } from '../../../src/domain/object/remove'
 import { upsertObjects } from '../../../src/domain/object/upsert'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import type { Database } from '../../../src/domain/store/store'
-import { type AnswerPart, answerSync } from '../../../src/domain/sync/pull'
+import { type AnswerPart, beginAnswer } from '../../../src/domain/sync/pull'
 import type { Pull } from '../../../src/domain/sync/answer-plan'
 import { readSyncRequest } from '../../../src/domain/sync/request'
+import { type Sync, storeRequest } from '../../../src/domain/sync/sync'
 import { parseStores } from '../../../src/domain/value/schema'
 import { SCOPES } from '../../../src/domain/value/scope'
 import { createSqliteStore } from '../../../src/sqlite/store'
@@ -100,6 +101,18 @@ export const SCHEMA = {
   realms: MARKED,
   members: MARKED,
   roles: MARKED,
+}
+
+/** Stores the changes of a request and answers it. */
+export async function* sync(database: Database, given: Sync): AsyncGenerator<AnswerPart> {
+  yield* answerSync(database, await storeRequest(database, given))
+}
+
+/** All parts of an answer. */
+export async function* answerSync(database: Database, pull: Pull): AsyncGenerator<AnswerPart> {
+  const { first, rest } = await beginAnswer(database, pull)
+  yield first
+  if (rest !== undefined) yield* rest
 }
 
 /** A local database as the add-on keeps it: it pulls, and applies what it gets. */

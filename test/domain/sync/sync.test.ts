@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 import type { Database, ReadTx } from '../../../src/domain/store/store'
 import { readSyncRequest } from '../../../src/domain/sync/request'
 import type { AnswerEnd, AnswerPart } from '../../../src/domain/sync/pull'
-import { isFirstSync, sync } from '../../../src/domain/sync/sync'
+import { isFirstSync } from '../../../src/domain/sync/sync'
 import { ALICE, BOB, createClient, insert, setupTeam, TEAM, update } from './client'
-import { NOW, openWorld, operationsOf } from './setup'
+import { NOW, openWorld, operationsOf, sync } from './setup'
 import { countingTest } from '../../missing'
 
 test('a realm that was lost and regained while a client was away is up to date', async () => {

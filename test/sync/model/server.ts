@@ -7,7 +7,6 @@ import { upsertObjects } from '../../../src/domain/object/upsert'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import type { Database } from '../../../src/domain/store/store'
 import { readSyncRequest } from '../../../src/domain/sync/request'
-import { sync } from '../../../src/domain/sync/sync'
 import { SatchelError } from '../../../src/domain/value/error'
 import { parseStores } from '../../../src/domain/value/schema'
 import { createSqliteStore } from '../../../src/sqlite/store'
@@ -19,6 +18,7 @@ import { createTestClock } from '../../auth/setup'
 import { underTest } from '../../missing'
 import { temporaryFolder } from '../../setup'
 import { settled } from '../setup'
+import { sync } from '../../domain/sync/setup'
 
 export const TABLES = ['realms', 'members', 'roles', 'items', 'notes', 'counts']
 export const STORES = { items: '@id, list, *tags', notes: 'id', counts: 'id' }
