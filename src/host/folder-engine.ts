@@ -1,7 +1,7 @@
 import { constants, copyFileSync, existsSync, linkSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSecretKey } from '../auth/key/secret-key'
-import { createDiskBlobs } from '../blobs/disk/disk'
+import { openDiskBlobs } from '../blobs/disk/disk'
 import { createDiskScratch } from '../blobs/disk/scratch'
 import type { Clock } from '../clock'
 import { diskError, makeFolder } from '../disk'
@@ -65,13 +65,10 @@ export function openFolderEngine(
       },
     },
     openBlobs: ({ name }, isUsed) =>
-      explained(path, async () => {
+      explained(path, () => {
         const report = (error: unknown) =>
           serverLog.error('The blob store failed', { database: name, error })
-        const folder = join(folderOf(name), 'blobs')
-        const blobs = createDiskBlobs(folder, { isDurable, isUsed, report })
-        await blobs.sweep().catch(report)
-        return blobs
+        return openDiskBlobs(join(folderOf(name), 'blobs'), { isDurable, isUsed, report })
       }),
     openScratch: (database) =>
       explained(path, async () => {

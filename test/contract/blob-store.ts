@@ -23,7 +23,7 @@ export function describeBlobStore(name: string, openStore: OpenBlobStore): void 
     describeKeeping(openStore)
     describeReading(openStore)
     describeRemoval(openStore)
-    describeSweeping(openStore)
+    describeCrash(openStore)
     describeBlobRaces(openStore)
   })
 }
@@ -347,14 +347,13 @@ function describeRemoval(openStore: OpenBlobStore): void {
   })
 }
 
-function describeSweeping(openStore: OpenBlobStore): void {
-  describe('sweeping', () => {
+function describeCrash(openStore: OpenBlobStore): void {
+  describe('a store that is opened after a crash', () => {
     test('removes unfinished uploads of an ended process', async () => {
       await using fixture = await openStore()
       await using arrival = await fixture.store.receive(chunksOf('abc'), ANY_SIZE)
       expect(arrival.size).toBe(3)
       const crashed = await fixture.crash()
-      await crashed.sweep()
       expect(await listed(crashed)).toEqual([])
       const { file } = await bring(crashed, 'abc')
       expect(await textIn(crashed, file, 3)).toBe('abc')
@@ -365,14 +364,7 @@ function describeSweeping(openStore: OpenBlobStore): void {
       const other = await bring(fixture.store, 'other')
       await using arrival = await fixture.store.receive(chunksOf('abc'), ANY_SIZE)
       const crashed = await arrival.keep(() => fixture.crash())
-      await crashed.sweep()
       expect(await listed(crashed)).toEqual([other.file, arrival.file].toSorted())
-    })
-
-    test('finds nothing in a store that was never used', async () => {
-      await using fixture = await openStore()
-      await fixture.store.sweep()
-      expect(await listed(fixture.store)).toEqual([])
     })
   })
 }

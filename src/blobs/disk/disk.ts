@@ -151,17 +151,24 @@ export function createDiskBlobs(
       }
     },
 
-    async sweep() {
-      for (const path of [folder, incoming]) refuseForeignLink(path)
-      for (const name of await namesIn(incoming)) await removeFile(join(incoming, name))
-    },
-
     async [Symbol.asyncDispose]() {
       isClosed = true
       for (const source of arriving.keys()) void source.return?.()
       await Promise.all(arriving.values())
     },
   }
+}
+
+/** `createDiskBlobs` where an earlier process may have left uploads unfinished, which are removed. */
+export async function openDiskBlobs(folder: string, options: DiskOptions): Promise<BlobStore> {
+  await removeUnfinished(folder).catch(options.report)
+  return createDiskBlobs(folder, options)
+}
+
+async function removeUnfinished(folder: string): Promise<void> {
+  const incoming = join(folder, INCOMING)
+  for (const path of [folder, incoming]) refuseForeignLink(path)
+  for (const name of await namesIn(incoming)) await removeFile(join(incoming, name))
 }
 
 /** The path of a file of the store in this folder. */

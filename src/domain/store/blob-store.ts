@@ -25,8 +25,6 @@ export interface BlobStore extends AsyncDisposable {
   list(): AsyncIterable<string>
   /** Reads a file to its end; `onBytes` is called with the size of each part. */
   check(file: string, hash: string, onBytes?: (count: number) => void): Promise<ContentState>
-  /** Removes what uploads of an earlier process left unfinished. To be called before the first upload. */
-  sweep(): Promise<void>
 }
 
 export type ContentState = 'whole' | 'damaged' | 'missing'

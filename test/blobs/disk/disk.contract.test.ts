@@ -1,6 +1,6 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createDiskBlobs } from '../../../src/blobs/disk/disk'
+import { openDiskBlobs } from '../../../src/blobs/disk/disk'
 import { describeBlobStore } from '../../contract/blob-store'
 import type { BlobStoreFixture } from '../../contract/content-fixture'
 import { temporaryFolder } from '../../setup'
@@ -15,9 +15,9 @@ describeBlobStore('Disk', async () => {
     await fixture.onLook()
     return records.has(file)
   }
-  const open = (folder: string) =>
-    owned.use(createDiskBlobs(folder, { isDurable: false, isUsed, report: fail }))
-  const store = open(live)
+  const open = async (folder: string) =>
+    owned.use(await openDiskBlobs(folder, { isDurable: false, isUsed, report: fail }))
+  const store = await open(live)
   const fixture: BlobStoreFixture = {
     store,
     records,

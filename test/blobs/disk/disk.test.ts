@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { createDiskBlobs } from '../../../src/blobs/disk/disk'
+import { createDiskBlobs, openDiskBlobs } from '../../../src/blobs/disk/disk'
 import { codeOf } from '../../auth/setup'
 import { ANY_SIZE, bring, chunksOf, hashOf, listed } from '../../contract/content-fixture'
 import { temporaryFolder } from '../../setup'
@@ -13,8 +13,9 @@ function setup() {
   const path = join(folder.path, 'blobs')
   const report = (error: unknown) => void reported.push(error)
   const isUsed = async () => false
-  const store = createDiskBlobs(path, { isDurable: true, isUsed, report })
-  return { path, store, reported, [Symbol.dispose]: () => folder[Symbol.dispose]() }
+  const options = { isDurable: true, isUsed, report }
+  const store = createDiskBlobs(path, options)
+  return { path, store, options, reported, [Symbol.dispose]: () => folder[Symbol.dispose]() }
 }
 
 test('a content is one file named by its SHA-256, which only its owner can read', async () => {
@@ -64,14 +65,14 @@ test('foreign files in the folder are not contents', async () => {
   expect(await listed(scene.store)).toEqual([file])
 })
 
-test('a sweep removes whatever a crash left in the middle', async () => {
+test('whatever a crash left in the middle is removed', async () => {
   using scene = setup()
-  const { store, path } = scene
+  const { store, path, options } = scene
   const { file } = await bring(store, 'abc')
   writeFileSync(join(path, 'incoming', 'half'), 'ab')
-  await store.sweep()
+  await using next = await openDiskBlobs(path, options)
   expect(readdirSync(join(path, 'incoming'))).toEqual([])
-  expect(await listed(store)).toEqual([file])
+  expect(await listed(next)).toEqual([file])
 })
 
 test('an upload works again when its folder can be made', async () => {

@@ -179,7 +179,6 @@ export const NO_BYTES: BlobStore = {
   remove: async () => undefined,
   async *list() {},
   check: nothing,
-  sweep: nothing,
   async [Symbol.asyncDispose]() {},
 }
 

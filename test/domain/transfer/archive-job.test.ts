@@ -75,7 +75,6 @@ describe('an import of blobs that a crash interrupts', () => {
     const database = await store.open('main')
     await removeStrays(database)
     const { contents } = contextOf(database)
-    await contents.sweep()
     await removeStrayFiles(database, contents)
     await using jobs = runJobs(database)
     await jobs.idle()
