@@ -57,10 +57,8 @@ export interface AuditWriter extends AuditReader {
   rename(user: string, id: string): void
 }
 
-/** The lines of the server itself, which belong to no database. */
-export interface ServerAudit extends AuditWriter {
-  /** Durable when it returns; old lines are gone then. Throws `STORAGE_FULL` and `STORAGE_FAILED`. */
-  put(line: AuditLine): void
-  /** As in a database, and throws the same. */
-  rename(user: string, id: string): void
-}
+/**
+ * The lines of the server itself, which belong to no database: changes are durable, and old lines gone, when a verb
+ * returns. Verbs throw `STORAGE_FULL` and `STORAGE_FAILED`.
+ */
+export type ServerAudit = AuditWriter

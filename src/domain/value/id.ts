@@ -13,14 +13,8 @@ export interface Ids {
   passOver(time: number): void
 }
 
-export interface IdOptions {
-  /** Fills the array with random bytes. */
-  readonly random?: (bytes: Uint8Array<ArrayBuffer>) => void
-}
-
 /** The clients' id generator, with an injected clock and a high-water mark that can be stored. */
-export function createIds(clock: Clock, options: IdOptions = {}): Ids {
-  const { random = fillRandom } = options
+export function createIds(clock: Clock): Ids {
   const pool = new Uint8Array(RANDOM_BYTES * POOLED_IDS)
   const text = Buffer.alloc(24)
   let drawn = pool.length
@@ -52,7 +46,7 @@ export function createIds(clock: Clock, options: IdOptions = {}): Ids {
 
   function writeRandom(): void {
     if (drawn === pool.length) {
-      random(pool)
+      crypto.getRandomValues(pool)
       drawn = 0
     }
     for (let at = 8; at < 24; at += 4, drawn += 3) {
@@ -97,10 +91,6 @@ const CHARACTERS = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijk
 const RANDOM_BYTES = 12
 /** As many as `getRandomValues` fills at once (65,536 bytes). */
 const POOLED_IDS = 5461
-
-function fillRandom(bytes: Uint8Array<ArrayBuffer>): void {
-  crypto.getRandomValues(bytes)
-}
 
 /** Writes 24 bits as four characters. */
 function writeTriple(text: Uint8Array, at: number, bits: number): void {
