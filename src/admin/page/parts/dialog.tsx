@@ -39,11 +39,18 @@ export function Dialog({
       if (before instanceof HTMLElement) before.focus()
     }
   }, [])
+  // Also where no element of the dialog has the focus: the second Escape would close it, the third one what is below.
+  useLayoutEffect(() => {
+    if (!isLasting) return undefined
+    const keep = (event: KeyboardEvent) => event.key === 'Escape' && event.preventDefault()
+    document.addEventListener('keydown', keep)
+    return () => document.removeEventListener('keydown', keep)
+  }, [isLasting])
   const cancel = (event: Event) => {
     event.preventDefault()
     if (!isLasting) onClose?.()
   }
-  // A browser closes a dialog at the second Escape, whatever a page says to it.
+  // A browser closes a dialog at the second request in a row, whatever a page says to the first.
   const closed = () => {
     if (element.current === null) return
     if (isLasting) element.current.showModal()
@@ -56,7 +63,6 @@ export function Dialog({
       aria-label={title}
       onCancel={cancel}
       onClose={closed}
-      onKeyDown={(event) => isLasting && event.key === 'Escape' && event.preventDefault()}
       onPointerDown={({ target }) => (pressed.current = target)}
       // A drag from a field to the outside is no press on it.
       onClick={(event) => {
