@@ -23,7 +23,10 @@ import type { Call } from './call'
 export interface Limiter {
   /** Counts a read or write for this subject; null: for the network of the caller. */
   request(call: Call, host: OpenDatabase, subject: string | null): void
-  /** Counts a sync of one local database of this subject (protocol.md §4.3). */
+  /**
+   * Counts a sync of one local database of this subject (protocol.md §4.3), and one of all of them; null: of the
+   * network of the caller.
+   */
   sync(call: Call, host: OpenDatabase, subject: string | null, identity: string): void
   /**
    * Counts a sync that may be the first one of a device, when it is its turn: clients do not repeat a
@@ -66,6 +69,7 @@ export function createLimiter(
       networks,
       turnsOfSubjects: subjects.firstSyncs && createTurns(subjects.firstSyncs),
       turnsOfNetworks: networks.firstSyncs && createTurns(networks.firstSyncs),
+      syncsOfCallers: createCounter(steady, ofAllDevices(limits.syncs ?? RATE_LIMITS.syncs)),
     }
     countersByClock.set(time, made)
     return made
@@ -86,13 +90,29 @@ export function createLimiter(
       ? counter.spend(subject, host.database.id)
       : counter.spend(networkOf(call.address))
     call.quota = quota
-    if (quota.isOver) throw tooMany(name, limits[name] ?? RATE_LIMITS[name], quota)
+    if (quota.isOver)
+      throw tooMany(RATE_LIMITS[name].what, limits[name] ?? RATE_LIMITS[name], quota)
   }
 
   return {
     request: (call, host, subject) => spend(call, kindOf(call), host, subject),
-    sync: (call, host, subject, identity) =>
-      spend(call, 'syncs', host, `${identity} ${subject ?? networkOf(call.address)}`),
+    sync(call, host, subject, identity) {
+      if (!isOn() || limits.syncs === null) return
+      const caller = subject ?? networkOf(call.address)
+      const scope = subject === null ? '' : host.database.id
+      const { syncsOfCallers } = countersOf(host.clock)
+      const quota = syncsOfCallers.spend(caller, scope)
+      if (quota.isOver) {
+        call.quota = quota
+        throw tooMany('syncs of all devices', ofAllDevices(limits.syncs), quota)
+      }
+      try {
+        spend(call, 'syncs', host, `${identity} ${caller}`)
+      } catch (error) {
+        syncsOfCallers.refund(caller, scope)
+        throw error
+      }
+    },
     async firstSync(call, host, subject) {
       if (!isOn()) return () => undefined
       const { turnsOfSubjects, turnsOfNetworks } = countersOf(host.clock)
@@ -152,7 +172,16 @@ interface Counts {
   readonly networks: Counters
   readonly turnsOfSubjects: Turns | undefined
   readonly turnsOfNetworks: Turns | undefined
+  readonly syncsOfCallers: Counter
 }
+
+/** The limit of the syncs of a caller on all devices, whose names are the caller's words. */
+function ofAllDevices({ count, window }: RateLimit): RateLimit {
+  return { count: DEVICES_OF_CALLER * count, window }
+}
+
+/** So many devices of a user or of a network may sync as often as one may. */
+const DEVICES_OF_CALLER = 20
 
 type Counters = Readonly<Partial<Record<RateLimitName, Counter>>>
 
@@ -164,16 +193,12 @@ function createCounters(limits: RateLimits, clock: Clock): Counters {
   return Object.fromEntries(limited)
 }
 
-function tooMany(
-  name: RateLimitName,
-  { count, window }: RateLimit,
-  { reset }: Quota,
-): SatchelError {
+function tooMany(what: string, { count, window }: RateLimit, { reset }: Quota): SatchelError {
   const retryAfter = resetSeconds(reset)
   const wait = retryAfter < 120 ? retryAfter * 1000 : Math.ceil(retryAfter / 60) * MINUTE
   return new SatchelError(
     'TOO_MANY_REQUESTS',
-    `Too many ${RATE_LIMITS[name].what}: the limit is ${count} in ${formatTime(window)}, try again in ${formatTime(wait)}`,
+    `Too many ${what}: the limit is ${count} in ${formatTime(window)}, try again in ${formatTime(wait)}`,
     { retryAfter },
   )
 }

@@ -43,7 +43,7 @@ export const RATE_LIMITS = {
     window: MINUTE,
     what: 'syncs',
     counts: '`POST /sync`, except the first one of a user on a device',
-    per: 'device of a user; device without a token',
+    per: 'device of a user; device without a token; twenty times as many for all devices of a user, or of a network',
   },
   firstSyncs: {
     count: 100,

@@ -1,16 +1,18 @@
 import { describe, expect, test } from 'bun:test'
 import { MINUTE } from '../auth/setup'
-import { anyoneAt, PROXY } from './rate-limit-setup'
+import { anyoneAt, of, PROXY, quotaOf } from './rate-limit-setup'
 import { ALICE, BOB, type Answer, type Caller, setupData } from './setup'
 
 const first = (caller: Caller, identity: string) =>
   caller.post('/sync', { v: 3, clientIdentity: identity })
 
-const later = (caller: Caller, identity: string) =>
-  caller.post('/sync', {
-    v: 3,
-    clientIdentity: identity,
-    lastPull: { serverRevision: '', realms: [ALICE], inviteRealms: [] },
+const later = (caller: Pick<Caller, 'send'>, identity: string) =>
+  caller.send('POST', '/sync', {
+    body: {
+      v: 3,
+      clientIdentity: identity,
+      lastPull: { serverRevision: '', realms: [ALICE, BOB], inviteRealms: [] },
+    },
   })
 
 /** The answers that came so far. */
@@ -18,6 +20,11 @@ function collect(requests: readonly Promise<Answer>[]): number[] {
   const statuses: number[] = []
   for (const request of requests) void request.then(({ status }) => statuses.push(status))
   return statuses
+}
+
+async function statusesOf(requests: readonly Promise<Answer>[]): Promise<number[]> {
+  const answers = await Promise.all(requests)
+  return answers.map(({ status }) => status).toSorted((one, other) => one - other)
 }
 
 describe('first syncs beyond their rate', () => {
@@ -94,5 +101,36 @@ describe('first syncs beyond their rate', () => {
       const syncs = Array.from({ length: 150 }, (_, n) => first(alice, `${n}`))
       for (const { status } of await Promise.all(syncs)) expect(status).toBe(200)
     }
+  })
+})
+
+describe('later syncs with ever new names of devices', () => {
+  const identities = Array.from({ length: 40 }, (_, n) => `${n}`)
+
+  test('are twenty times those of one device at most, of a user', async () => {
+    await using server = await setupData({ rateLimits: 'syncs=2/1m' })
+    const alice = await server.as(ALICE)
+    // Those that its own limit refuses are not counted for the user.
+    const device = Array.from({ length: 50 }, () => later(alice, '0'))
+    expect(await statusesOf(device)).toEqual([...of(200, 2), ...of(429, 48)])
+    const others = identities.slice(2).map((identity) => later(alice, identity))
+    expect(await statusesOf(others)).toEqual(of(200, 38))
+    const over = await later(alice, 'another')
+    expect(over).toMatchObject({ status: 429, body: { code: 'TOO_MANY_REQUESTS' } })
+    expect(over.text).toContain('syncs of all devices: the limit is 40 in 1 minute')
+    expect(quotaOf(over)).toMatchObject({ limit: 40, remaining: 0 })
+    const bob = await server.as(BOB)
+    expect(quotaOf(await later(bob, 'another'))).toMatchObject({ limit: 2, remaining: 1 })
+    server.clock.advance(MINUTE)
+    expect((await later(alice, 'another')).status).toBe(200)
+  })
+
+  test('are as many of a network without a token', async () => {
+    await using server = await setupData({ trustProxy: PROXY, rateLimits: 'syncs=2/1m' })
+    const at = (address: string) => ({ send: anyoneAt(server.main, address) })
+    const all = identities.map((identity) => later(at('192.0.2.1'), identity))
+    expect(await statusesOf(all)).toEqual(of(200, 40))
+    expect((await later(at('192.0.2.1'), 'another')).status).toBe(429)
+    expect((await later(at('192.0.2.2'), 'another')).status).toBe(200)
   })
 })
