@@ -269,7 +269,7 @@ export const experiments: readonly Experiment[] = [
   {
     promise: 34,
     title:
-      'a thousand callers drip headers and a thousand bodies: all are cut, and no other caller is slower',
+      'a thousand callers drip headers and two thousand bodies: all are cut, and no other caller is slower',
     unit: 'rounds',
     rounds: 3,
     run: (rounds) => dripAway(rounds),

@@ -17,6 +17,8 @@ const HEAD = 'POST /main/my/plain HTTP/1.1\r\nHost: x\r\n'
 /** As long a body as there may be: its dripper has sent a few bytes of it. */
 const bodyOf = (token: string) =>
   `${HEAD}Authorization: Bearer ${token}\r\nContent-Length: ${16 * MIB}\r\n\r\n{"id":"`
+/** Anybody may sync, with a connection that is idle for long. */
+const SYNC = 'POST /main/sync HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"v'
 const CHUNKED = (token: string) =>
   `${HEAD}Authorization: Bearer ${token}\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{"id":"\r\n`
 
@@ -25,6 +27,7 @@ describe('promise 34: while 200 callers drip', () => {
     ['headers', () => HEAD, 'x'],
     ['bodies of 16 MiB', bodyOf, 'x'],
     ['bodies in chunks', CHUNKED, '1\r\nx\r\n'],
+    ['bodies of syncs', () => SYNC, 'x'],
   ])('%s, others are served, and nothing stays afterwards', async (_, beginOf, more) => {
     await using executable = await setupExecutable()
     const honest = await executable.as('honest@example.com')

@@ -6,7 +6,7 @@ import { nextTurn } from '../../domain/value/turn'
 import { createLedger, type Ledger, type Reservation } from '../../limits/ledger'
 import { type Arrival, createArrivals, piecesOf, tooMany } from './arrivals'
 import { free } from './buffer'
-import { type ChunkSource, chunksOf, incomplete, type UploadTimeout } from './chunks'
+import { type ChunkSource, chunksOf, incomplete, type UploadTimeout, withinTime } from './chunks'
 
 export interface BodyLimits extends JsonLimits {
   /** The largest body of one request, in bytes. */
@@ -76,7 +76,7 @@ interface JsonTask<T, V> {
 export interface BodyOptions {
   /** How a caller gets more data in. */
   readonly advice?: string
-  /** For callers whose connection may be idle for long. */
+  /** For callers whose connection may be idle for long. A small body has `silence` for all of it. */
   readonly timeout?: UploadTimeout
   /** Collects garbage: at once, or in the background. */
   readonly collectGarbage?: (isAtOnce: boolean) => void
@@ -99,6 +99,8 @@ export function createBodies(
 ): Bodies {
   const arrivals = createArrivals({ ledger, name })
   const small = ledger.open(`small ${name}`, { most: SMALL_BODIES_BYTES, refuse: tooMany })
+  // How much of a small body has arrived is not known.
+  const within = timeout && withinTime(timeout.silence)
   const parsed = ledger.open(`parsed ${name}`, {
     most: PARSED_BYTES,
     isFreeAlone: true,
@@ -119,7 +121,8 @@ export function createBodies(
     use: (request: Request, bytes: Uint8Array, context: C) => Promise<T>,
     context: C,
   ): Promise<T> {
-    return request.bytes().then((bytes) => {
+    const arriving = request.bytes()
+    return (within === undefined ? arriving : within(arriving)).then((bytes) => {
       if (bytes.length !== length) throw incomplete()
       const reservation = { owner: '', bytes: 0 }
       small.reserve(reservation, length)
@@ -360,8 +363,8 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-function refuseIncomplete(): never {
-  throw incomplete()
+function refuseIncomplete(error: unknown): never {
+  throw error instanceof SatchelError ? error : incomplete()
 }
 
 /** The bytes, whose memory or file the arrival then leaves to others. */

@@ -88,6 +88,53 @@ export function withTimeout(
 }
 
 /**
+ * Makes the function that waits for bytes for `most` ms, then throws `TOO_SLOW`. One timer is for all waits: to set
+ * one takes as long as to parse a small body.
+ */
+export function withinTime(most: number): (bytes: Promise<Uint8Array>) => Promise<Uint8Array> {
+  const waits = new Set<Wait>()
+  let timer: Timer | undefined
+
+  function cut(): void {
+    timer = undefined
+    const now = performance.now()
+    for (const wait of waits) {
+      // The others are later.
+      if (wait.ends > now) return start(wait.ends - now)
+      waits.delete(wait)
+      wait.reject(tooSlow())
+    }
+  }
+
+  function start(after: number): void {
+    timer ??= setTimeout(cut, after).unref()
+  }
+
+  return (bytes) =>
+    new Promise((resolve, reject) => {
+      const wait: Wait = { ends: performance.now() + most, reject }
+      waits.add(wait)
+      start(most)
+      bytes.then(
+        (value) => {
+          waits.delete(wait)
+          return resolve(value)
+        },
+        (error: unknown) => {
+          waits.delete(wait)
+          reject(error)
+        },
+      )
+    })
+}
+
+interface Wait {
+  /** `performance.now()` */
+  readonly ends: number
+  readonly reject: (error: SatchelError) => void
+}
+
+/**
  * The chunks of a request body, each given to `count` as it arrives, which may throw. Throws
  * `INVALID_REQUEST` when the body ends before its declared `length`, or the connection does.
  */

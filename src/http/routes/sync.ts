@@ -40,9 +40,10 @@ export function directSyncRoute(
 
 /** Makes the handler of the direct route and of that of the router. */
 export function createSync(http: HttpContext): AnswerSync {
+  const { timeout } = http.blobs
   const bodies = createBodies(LIMITS, {
     advice: 'import a file with satchel import',
-    timeout: http.blobs.timeout,
+    timeout: { ...timeout, silence: Math.min(timeout.silence, MAX_SILENCE_MS) },
     ledger: http.ledger,
     name: 'sync bodies',
   })
@@ -155,6 +156,8 @@ const LIMITS: BodyLimits = {
   depth: 1_000,
   values: FIXED_LIMITS.syncValues.most,
 }
+/** A body may be silent for as long as a connection may be idle. */
+const MAX_SILENCE_MS = 30_000
 /** The limit for callers who send no changes, in bytes. */
 const READ_ONLY_BYTES = 256 * 1024
 

@@ -147,6 +147,14 @@ describe('a body of sync', () => {
     expect(place.files()).toEqual([])
   })
 
+  test('that is small and stalls is refused, and a later one is read', async () => {
+    using place = setup()
+    const headers = { 'content-length': '100' }
+    const sent = request({ body: streamOf('{"v', false), headers })
+    expect(await refusal(place.read(sent, keep))).toBe('TOO_SLOW')
+    expect(await place.read(request({ body: '{"v":3}' }), keep)).toEqual({ v: 3 })
+  })
+
   test('of a caller that sends no changes is small', async () => {
     using place = setup()
     for (const body of [objects(20_000), streamOf(objects(20_000))]) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ALICE, type Caller, type DataServer, setupData } from '../setup'
+import { beginUpload } from '../blob-setup'
 
 const MUT = { txid: 'one', userId: ALICE, ts: 4_000_000_000_000, keys: ['a'] }
 const OTHER = { ...MUT, txid: 'two', type: 'update', changeSpecs: [{ other: 1 }] }
@@ -178,4 +179,12 @@ describe('what no honest client sends rejects its transaction, and only that', (
     expect(list).toHaveLength(50_000)
     expect(rest).toMatchObject({ p39999: 39_999, other: 1 })
   })
+})
+
+test('a caller without a token who sends a part of a small body, and no more, is cut', async () => {
+  await using server = await setupData({ maxSilence: 1 })
+  using sent = beginUpload(server.url, undefined, '/main/sync', 1_000, 'POST')
+  sent.send('{"v')
+  await sent.closed
+  expect(sent.received).toMatch(/^HTTP\/1\.1 408 [^]*"TOO_SLOW"/)
 })
