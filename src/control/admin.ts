@@ -3,78 +3,27 @@ import { type Actor, SERVER, tokenFacts } from '../domain/access/actor'
 import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import type { Caller } from './caller'
-import type { StatusOf } from './event'
-import { type Fields, type Schema, schemaOf, type Values } from './fields'
-import type { AnyOperation, Effect, Named } from './operation'
+import { type Fields, schemaOf, type Values } from './fields'
+import type { AnyOperation, Named, Streams } from './operation'
 import { findOperation, operationNames } from './operations'
-import { answerPerforming, perform } from './perform'
-
-/** The table of operations for the page of administrators (admin.md §3). */
-export interface AdminTable {
-  /** The operations that the session may use. */
-  list(session: LiveSession): readonly AdminOperation[]
-  /**
-   * Lets a session in, by all that is known before its input is read; `address` is the IP address. Throws
-   * `UNKNOWN_ROUTE` and `NOT_AUTHORIZED`.
-   */
-  admit(session: LiveSession, name: string, address: string): AdmittedOperation
-}
-
-/** An operation as the page sees it. */
-export interface AdminOperation {
-  readonly name: string
-  readonly summary: string
-  readonly effect: Effect
-  readonly isFollowing: boolean
-  /** The fields of which the last one that has a value is repeated in `confirm`, to destroy what it names. */
-  readonly confirms: readonly string[]
-  readonly input: Schema
-}
-
-export interface AdmittedOperation {
-  /** True when it may change something. */
-  readonly isChange: boolean
-  /** True when it goes on until its caller leaves. */
-  readonly follows: boolean
-  /**
-   * Checks the input, in which `confirm` repeats the name of the thing that is destroyed. Throws `INVALID_REQUEST`,
-   * `NOT_AUTHORIZED`, and `CONFIRMATION_NEEDED` for secrets after a login that is not fresh.
-   */
-  order(input: unknown): AdminOrder
-}
-
-/** An operation that may run. */
-export interface AdminOrder {
-  /** Answers at once; the events follow. Throws `TOO_MANY_REQUESTS` when too many callers follow. */
-  events(streams: AdminStreams): Response
-  /** Runs it; `download` takes the bytes of its file. Resolves to its output. */
-  run(download: (bytes: Uint8Array) => Promise<void>, signal: AbortSignal): Promise<unknown>
-}
-
-export interface AdminStreams {
-  readonly upload: ReadableStream<Uint8Array> | null
-  /** Aborted when the caller has gone. */
-  readonly signal: AbortSignal
-  /** Aborted when the session has ended. */
-  readonly ended: AbortSignal
-  readonly finished: () => void
-  readonly statusOf: StatusOf
-}
+import { answerPerforming, type Asking, perform } from './perform'
 
 /** How many answers may follow what happens, of all sessions, and of those of one client. */
 const MAX_FOLLOWERS = 20
 const MAX_FOLLOWERS_OF_CLIENT = 5
 
-export function createAdminTable(folder: DataFolder): AdminTable {
+/** The table of operations for the page of administrators (admin.md §3). */
+export function createAdminTable(folder: DataFolder) {
   const served = { ...folder, hosts: folder.hostsAt('page') }
   /** The clients of the answers that follow; null for the owner of the data folder. */
   const followers: (string | null)[] = []
 
+  /** Answers at once; the events follow. Throws `TOO_MANY_REQUESTS` when too many callers follow. */
   function events(
     operation: Named<AnyOperation>,
     values: Values<Fields>,
     caller: Caller,
-    { upload, finished, ...streams }: AdminStreams,
+    { upload, finished, ...streams }: EventStreams,
   ): Response {
     const leave = operation.follows === true ? enter(caller) : () => undefined
     return answerPerforming(served, operation, values, {
@@ -99,7 +48,8 @@ export function createAdminTable(folder: DataFolder): AdminTable {
   }
 
   return {
-    list: (session) =>
+    /** The operations that the session may use. */
+    list: (session: LiveSession) =>
       operationNames().flatMap((name) => {
         const operation = findOperation(name)
         const isShown = operation !== undefined && findRefusal(session, operation) === undefined
@@ -107,7 +57,11 @@ export function createAdminTable(folder: DataFolder): AdminTable {
         return isShown && isHere ? [describe(operation)] : []
       }),
 
-    admit(session, name, address) {
+    /**
+     * Lets a session in, by all that is known before its input is read; `address` is the IP address. Throws
+     * `UNKNOWN_ROUTE` and `NOT_AUTHORIZED`.
+     */
+    admit(session: LiveSession, name: string, address: string) {
       const operation = findOperation(name)
       if (operation === undefined) throw unknownOperation()
       const refusal = findRefusal(session, operation)
@@ -115,13 +69,18 @@ export function createAdminTable(folder: DataFolder): AdminTable {
       return {
         isChange: operation.effect !== 'read',
         follows: operation.follows === true,
-        order(input) {
+        /**
+         * Checks the input, in which `confirm` repeats the name of the thing that is destroyed. Throws `INVALID_REQUEST`,
+         * `NOT_AUTHORIZED`, and `CONFIRMATION_NEEDED` for secrets after a login that is not fresh.
+         */
+        order(input: unknown) {
           const values = operation.read(input)
           requireOrder(session, operation, values, input)
           const caller = callerOf(session, address)
           return {
-            events: (streams) => events(operation, values, caller, streams),
-            run: (download, signal) =>
+            events: (streams: EventStreams) => events(operation, values, caller, streams),
+            /** `download` takes the bytes of the file. Resolves to the output. */
+            run: (download: Download, signal: AbortSignal) =>
               perform(served, operation, values, { download, signal }, caller),
           }
         },
@@ -130,13 +89,21 @@ export function createAdminTable(folder: DataFolder): AdminTable {
   }
 }
 
-function describe({ name, summary, effect, follows, input }: Named<AnyOperation>): AdminOperation {
+type EventStreams = Omit<Asking, 'body' | 'caller'> & {
+  readonly upload: Asking['body']
+  readonly finished: () => void
+}
+type Download = NonNullable<Streams['download']>
+
+/** An operation as the page sees it. */
+function describe({ name, summary, effect, follows, input }: Named<AnyOperation>) {
   const isNamed = effect === 'destroy' && !Object.hasOwn(input, 'confirm')
   return {
     name,
     summary,
     effect,
     isFollowing: follows === true,
+    /** The fields of which the last one that has a value is repeated in `confirm`, to destroy what it names. */
     confirms: isNamed ? namesOf(input) : [],
     input: schemaOf(input),
   }

@@ -26,6 +26,7 @@ import {
   schemaRef,
   text,
   texts,
+  unprocessable,
   whole,
 } from './fields'
 import { onDatabase } from './operation'
@@ -283,10 +284,6 @@ function requireName(text: string): string {
 
 function requireNamed(): never {
   throw unprocessable('email', filled.expected)
-}
-
-function unprocessable(name: string, expected: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `${quoted(name)} must be ${expected}`, { reason: name })
 }
 
 /** The client that is meant when none is named. Throws `CONFLICT` when that is ambiguous. */

@@ -1,4 +1,4 @@
-import { SatchelError } from '../domain/value/error'
+import { quoted, SatchelError } from '../domain/value/error'
 import { getOwn, isRecord } from '../domain/value/value'
 
 /** One property of an input. */
@@ -37,6 +37,10 @@ export type Refuse = (name: string, expected: string) => SatchelError
 
 const refuse: Refuse = (name, expected) =>
   new SatchelError('INVALID_REQUEST', `${name} must be ${expected}`)
+
+/** The refusal over HTTP. */
+export const unprocessable: Refuse = (name, expected) =>
+  new SatchelError('UNPROCESSABLE', `${quoted(name)} must be ${expected}`, { reason: name })
 
 /** A schema that the document of the interface names. */
 export function schemaRef(name: string): Schema {

@@ -5,7 +5,6 @@ import type { WriteLimits } from '../domain/object/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { WriteTx } from '../domain/store/store'
 import type { RefusedRows } from '../domain/sync/refused'
-import type { SatchelError } from '../domain/value/error'
 import type { TableOperation } from '../openapi/table'
 import type { MailKind } from '../domain/store/mailer'
 import type { Hosts } from '../host/hosts'
@@ -57,7 +56,7 @@ export interface RestOperation extends TableOperation {
   readonly isLong?: true
   /**
    * Resolves to the JSON of the answer, or to undefined for an answer without a body. `path` has the name of
-   * the database and the parameters, `refuse` makes the error about a property of a body.
+   * the database and the parameters.
    */
   run(request: {
     readonly actor: Actor
@@ -66,7 +65,6 @@ export interface RestOperation extends TableOperation {
     readonly path: Readonly<Record<string, string>>
     readonly query: string
     readonly body: unknown
-    readonly refuse?: ((name: string, expected: string) => SatchelError) | undefined
   }): Promise<unknown>
 }
 

@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { requireStanding, requireWriter } from '../../domain/access/actor'
-import { quoted, SatchelError } from '../../domain/value/error'
+import { SatchelError } from '../../domain/value/error'
 import { isRecord } from '../../domain/value/value'
 import { answer } from '../answer'
 import { segment } from '../call'
@@ -38,15 +38,8 @@ async function answerOperation(
   }
   async function run(body?: unknown): Promise<Response> {
     if (isLong) call.setIdleTimeout(0)
-    const refuse = method === 'POST' ? expected : undefined
-    const output = await operation.run({
-      actor,
-      address: call.address,
-      path,
-      query: call.query,
-      body,
-      refuse,
-    })
+    const { address, query } = call
+    const output = await operation.run({ actor, address, path, query, body })
     if (output === undefined) return answer(call, null, { status: 204, type: null })
     return answer(call, JSON.stringify(output))
   }
@@ -68,8 +61,4 @@ export const MOST_BYTES = 2 * 1024 * 1024
 export function requireFields(body: unknown): Readonly<Record<string, unknown>> {
   if (isRecord(body)) return body
   throw new SatchelError('UNPROCESSABLE', 'The body must be a JSON object')
-}
-
-function expected(name: string, what: string): SatchelError {
-  return new SatchelError('UNPROCESSABLE', `${quoted(name)} must be ${what}`, { reason: name })
 }
