@@ -18,6 +18,7 @@ export const backupOperations = {
       effect: 'secret',
       summary: 'Send a backup of databases',
       input: { database: optional(text) },
+      sendsFile: true,
     },
     async (folder, { database }, streams) => {
       using _ = folder.backups.begin()

@@ -35,7 +35,13 @@ export const blobOperations = {
 
   /** Sends the bytes as a file; `type` is the one that was given with them. */
   'blob.read': onDatabase(
-    { scopes: READ, effect: 'read', summary: 'Download a blob', input: { blob: text } },
+    {
+      scopes: READ,
+      effect: 'read',
+      summary: 'Download a blob',
+      input: { blob: text },
+      sendsFile: true,
+    },
     async ({ database, blobs }, input, { read, download }) => {
       const id = parseRef(input.blob) ?? input.blob
       const blob = await read((tx) => tx.blobs.find(id))
@@ -55,22 +61,26 @@ export const blobOperations = {
       input: { dryRun: flag },
       asks: ({ dryRun }) => dryRun,
     },
-    async ({ database, blobs: bytes }, { dryRun: isDryRun }, { now, note, progress }) => {
+    async ({ database, blobs: bytes }, { dryRun: isDryRun }, { now, note, progress, signal }) => {
       await note()
+      const goesOn = () => signal?.aborted !== true
       const total = await countCollectable(database, now)
       const collected = isDryRun
         ? total
         : await collectBlobs(database, bytes, now, {
             progress: (done) => progress?.(done, total.blobs),
+            goesOn,
           })
-      return { ...collected, strays: await removeStrays(database, bytes, { isDryRun }) }
+      const strays = await removeStrays(database, bytes, { isDryRun, goesOn })
+      signal?.throwIfAborted()
+      return { ...collected, strays }
     },
   ),
 
   /** Progress is in bytes. */
   'blob.verify': onDatabase(
     { scopes: READ, effect: 'read', summary: 'Compare the blobs with their hashes', input: {} },
-    ({ database, blobs }, _input, { progress }) => verifyBlobs(database, blobs, progress),
+    ({ database, blobs }, _input, streams) => verifyBlobs(database, blobs, streams),
   ),
 
   /** Null changes nothing; a limit is a number of bytes, `none` or `server`. */

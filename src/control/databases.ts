@@ -8,6 +8,7 @@ import { clearRealm, clearTable } from '../domain/transfer/clear'
 import { quoted } from '../domain/value/error'
 import { parseSchemaFile } from '../domain/json/schema-file'
 import type { Database, WriteTx } from '../domain/store/store'
+import { untilAborted } from '../domain/value/abort'
 import { SCOPES } from '../domain/value/scope'
 import type { DataFolder } from '../host/data-folder'
 import { filled, flag, optional, said, schemaOf, text, whole } from './fields'
@@ -254,9 +255,9 @@ export const databaseOperations = {
         refusals: ['UNKNOWN_TABLE'],
       },
     },
-    async ({ database }, { table }, { now, note }) => {
+    async ({ database }, { table }, { now, note, signal }) => {
       await note()
-      const deletedCount = await clearTable(database, table, now)
+      const deletedCount = await clearTable(database, table, now, signal)
       return { message: `The table ${quoted(table)} is empty`, deletedCount }
     },
   ),
@@ -279,9 +280,9 @@ export const databaseOperations = {
         refusals: ['UNKNOWN_REALM'],
       },
     },
-    async ({ database }, { realmId }, { now, note }) => {
+    async ({ database }, { realmId }, { now, note, signal }) => {
       await note()
-      const deletedCount = await clearRealm(database, realmId, now)
+      const deletedCount = await clearRealm(database, realmId, now, signal)
       return { message: `The realm ${quoted(realmId)} is empty`, deletedCount }
     },
   ),
@@ -325,11 +326,11 @@ export async function createDatabase(
   }
 }
 
-/** Resolves when the indexes of these tables are complete. */
+/** Resolves when the indexes of these tables are complete; the signal ends the waiting alone. */
 async function untilBuilt(
   database: Database,
   names: readonly string[],
-  { progress }: Streams,
+  { progress, signal }: Streams,
 ): Promise<void> {
   const jobs = await database.read((tx) => {
     const tables = tx.tables.list()
@@ -341,7 +342,8 @@ async function untilBuilt(
   const total = jobs.reduce((sum, job) => sum + (job.total ?? 0), 0)
   let ended = 0
   for (const job of jobs) {
-    await untilJobEnds(database, job.id, ({ done }) => progress?.(ended + done, total))
+    const ends = untilJobEnds(database, job.id, ({ done }) => progress?.(ended + done, total))
+    await untilAborted(ends, signal)
     ended += job.total ?? 0
   }
 }

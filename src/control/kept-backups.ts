@@ -87,6 +87,7 @@ export const keptBackupOperations = {
       effect: 'secret',
       summary: 'Send a database of a backup of the server',
       input: { ...BACKUP, database: DATABASE_OF },
+      sendsFile: true,
     },
     async (folder, { backup, database }, { download, signal }) => {
       const { target, manifest } = await requireBackup(folder, backup)

@@ -65,10 +65,11 @@ export const objectOperations = {
   /** `objects` counts up to 100,000: with `hasMore` there are more. */
   'table.list': onDatabase(
     { scopes: READ, effect: 'read', summary: 'List the tables with their objects', input: {} },
-    async (_host, _input, { read }) => {
+    async (_host, _input, { read, signal }) => {
       const tables = await read((tx) => tx.tables.list())
       const counted = []
       for (const { number: _, indexes, ...table } of tables) {
+        signal?.throwIfAborted()
         const count = await read((tx) => countOf(tx, table.name))
         const objects = Math.min(count, MAX_COUNTED_OBJECTS)
         const names = indexes.map(({ name, multi, state }) => ({ name, multi, state }))

@@ -17,7 +17,7 @@ export interface Change {
 
 /**
  * Runs a change of a database, which records itself in its unit. When it fails after that, the line has the code of
- * the error; a change that was refused before has none.
+ * the error, or stays as it is when its caller has left; a change that was refused before has none.
  */
 export async function recordInDatabase<Output>(
   change: Change,
@@ -35,7 +35,7 @@ export async function recordInDatabase<Output>(
     if (recorded === 'begun') await recordEnd(change, database, { ...line, result: 'done' })
     return output
   } catch (error) {
-    if (recorded !== undefined) {
+    if (recorded !== undefined && !isInterruption(error)) {
       await recordEnd(change, database, { ...line, result: codeOf(error) })
     }
     throw error
@@ -72,7 +72,7 @@ export async function recordInServer<Output>(
     end('done')
     return output
   } catch (error) {
-    end(codeOf(error))
+    if (!isInterruption(error)) end(codeOf(error))
     throw error
   }
 }
@@ -96,6 +96,11 @@ async function recordEnd(change: Change, name: string, line: AuditLine): Promise
 
 function reportFailure({ operation }: Change, error: unknown): void {
   serverLog.error('The result of an operation was not recorded', { operation, error })
+}
+
+/** The error of a signal that was aborted without a reason. */
+function isInterruption(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError'
 }
 
 function codeOf(error: unknown): string {

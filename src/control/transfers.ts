@@ -69,6 +69,7 @@ export const transferOperations = {
         ...CHOICE,
         prefix: PREFIX,
       },
+      sendsFile: true,
     },
     async (host, { format, ...input }, { now, ...streams }) => {
       const selection = readSelection(input)

@@ -255,6 +255,19 @@ function describeReading(openStore: OpenBlobStore): void {
       expect(counts.length).toBeGreaterThan(1)
       expect(counts.reduce((sum, count) => sum + count)).toBe(1_500_000)
     })
+
+    test('ends a check when its caller has enough', async () => {
+      await using fixture = await openStore()
+      const { file, hash } = await bring(fixture.store, Buffer.alloc(1_500_000))
+      const enough = new Error('enough')
+      let calls = 0
+      const checking = fixture.store.check(file, hash, () => {
+        calls += 1
+        throw enough
+      })
+      expect(await checking.catch((error: unknown) => error)).toBe(enough)
+      expect(calls).toBe(1)
+    })
   })
 }
 

@@ -24,32 +24,44 @@ const BATCH = 200
 /** How many blobs of a fault and how many strays are listed. */
 const NAMED = 100
 
+export interface VerificationOptions {
+  /** Called with the bytes done and in all. */
+  readonly progress?: ((done: number, total: number) => void) | undefined
+  /** Ends the work, which throws its reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
  * Reads the bytes of all blobs and compares them with their hashes. Uploads and collections that
- * run meanwhile cause no faults. `progress` is called with the bytes done and in all.
+ * run meanwhile cause no faults.
  */
 export async function verifyBlobs(
   database: Database,
   bytes: BlobStore,
-  progress: (done: number, total: number) => void = () => undefined,
+  { progress, signal }: VerificationOptions = {},
 ): Promise<Verification> {
   let total = 0
-  for await (const { size } of listFiles(database)) total += size
+  for await (const { size } of listFiles(database)) {
+    signal?.throwIfAborted()
+    total += size
+  }
   const faults: Fault[] = []
   let checked = 0
   let done = 0
   for await (const { hash, size, file } of listFiles(database)) {
     let read = 0
     const problem = await problemWith(database, bytes, { hash, file }, (count) => {
+      signal?.throwIfAborted()
       read += count
-      progress(done + read, total)
+      progress?.(done + read, total)
     })
+    signal?.throwIfAborted()
     checked += 1
     done += size
-    progress(done, total)
+    progress?.(done, total)
     if (problem !== undefined) faults.push({ problem, hash, blobs: await blobsOf(database, file) })
   }
-  return { checked, bytes: done, faults, strays: await findStrays(database, bytes) }
+  return { checked, bytes: done, faults, strays: await findStrays(database, bytes, signal) }
 }
 
 /** Undefined for bytes that are whole, or not needed any more. */
@@ -73,9 +85,14 @@ async function blobsOf(database: Database, file: string): Promise<string[]> {
   return found.filter((blob) => blob.file === file).map(({ id }) => id)
 }
 
-async function findStrays(database: Database, bytes: BlobStore): Promise<string[]> {
+async function findStrays(
+  database: Database,
+  bytes: BlobStore,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
   const strays: string[] = []
   for await (const file of listStrays(database, bytes)) {
+    signal?.throwIfAborted()
     if (strays.push(file) === NAMED) break
   }
   return strays

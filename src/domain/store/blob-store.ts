@@ -23,7 +23,7 @@ export interface BlobStore extends AsyncDisposable {
   remove(file: string): Promise<void>
   /** All files but those that an upload is about to record, in no order. */
   list(): AsyncIterable<string>
-  /** Reads a file to its end; `onBytes` is called with the size of each part. */
+  /** Reads a file to its end; `onBytes` is called with the size of each part, and ends it by throwing. */
   check(file: string, hash: string, onBytes?: (count: number) => void): Promise<ContentState>
 }
 

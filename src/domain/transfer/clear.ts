@@ -15,21 +15,31 @@ import { writingOf } from './application'
 /**
  * Deletes all objects of a table (protocol.md §9.3 `clear-table`) in many short units, which clients get as
  * deletions. When it is interrupted the rest is still there: repeat it. Damaged objects stay. Resolves to the
- * number of deleted objects. `now` in ms. Throws `UNKNOWN_TABLE`.
+ * number of deleted objects. `now` in ms. Throws `UNKNOWN_TABLE`, and the reason of the signal, which interrupts it.
  */
-export async function clearTable(database: Database, name: string, now: number): Promise<number> {
+export async function clearTable(
+  database: Database,
+  name: string,
+  now: number,
+  signal?: AbortSignal,
+): Promise<number> {
   const table = await database.read((tx) => requireTable(tx, name))
-  return await clear(database, table, null, now)
+  return await clear(database, table, { realm: null, now, signal })
 }
 
 /**
  * Deletes all objects and members of a realm (protocol.md §9.3 `clear-realm`) as `clearTable` does; the
  * realm itself, its roles and the member row of its owner stay. Throws `UNKNOWN_REALM`.
  */
-export async function clearRealm(database: Database, id: string, now: number): Promise<number> {
+export async function clearRealm(
+  database: Database,
+  id: string,
+  now: number,
+  signal?: AbortSignal,
+): Promise<number> {
   const { realm, tables } = await database.read((tx) => contentsOf(tx, id))
   let removed = 0
-  for (const table of tables) removed += await clear(database, table, realm, now)
+  for (const table of tables) removed += await clear(database, table, { realm, now, signal })
   return removed
 }
 
@@ -48,16 +58,22 @@ function contentsOf(tx: ReadTx, id: string) {
 
 const KEPT = new Set(['realms', 'roles'])
 
+interface Clearing {
+  readonly realm: RealmRef | null
+  readonly now: number
+  readonly signal: AbortSignal | undefined
+}
+
 async function clear(
   database: Database,
   table: Table,
-  realm: RealmRef | null,
-  now: number,
+  { realm, now, signal }: Clearing,
 ): Promise<number> {
   const realms = realm === null ? undefined : new Set([realm])
   let removed = 0
   let after: PageEnd | undefined
   do {
+    signal?.throwIfAborted()
     const query: PageQuery = { after, size: BATCH, realms }
     const { rows, next } = await database.read((tx) => tx.objects.page(table, query))
     const keys = rows

@@ -17,7 +17,8 @@ test('bytes that are all there are found good, each content once, with progress'
   await world.upload(alice, 'empty', '')
   await world.upload(alice, 'large', 'x'.repeat(600_000))
   const told: [number, number][] = []
-  const found = await verifyBlobs(world.database, world.bytes, (...done) => told.push(done))
+  const progress = (...done: [number, number]) => told.push(done)
+  const found = await verifyBlobs(world.database, world.bytes, { progress })
   expect(found).toEqual({ checked: 3, bytes: 600_004, faults: [], strays: [] })
   expect(new Set(told.map(([, total]) => total))).toEqual(new Set([600_004]))
   expect(told.at(-1)?.[0]).toBe(600_004)
@@ -39,4 +40,20 @@ test('bytes that are damaged or missing are named with their blobs, strays by th
     { problem: 'missing', hash: hashOf('lost'), blobs: ['lost', 'lost-too'] },
   ])
   expect(strays).toEqual([file])
+})
+
+test('a verification that is interrupted reads no further, not even in the same file', async () => {
+  await using world = await setupByteWorld()
+  for (const id of ['one', 'two']) await world.upload(alice, id, id.repeat(1_000_000))
+  const interrupt = new AbortController()
+  const told: number[] = []
+  const progress = (done: number) => {
+    told.push(done)
+    interrupt.abort()
+  }
+  const { signal } = interrupt
+  const verifying = verifyBlobs(world.database, world.bytes, { progress, signal })
+  expect(await verifying.catch((error: unknown) => error)).toBe(signal.reason)
+  expect(told).toHaveLength(1)
+  expect(told[0]).toBeLessThan(3_000_000)
 })

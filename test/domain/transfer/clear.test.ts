@@ -46,3 +46,14 @@ test('a realm is cleared without what others move out of it or delete meanwhile'
   expect(await clearRealm(base.clearing, 'rlm-team', NOW)).toBe(248)
   expect(await keysOf(base.database, base.table)).toEqual(['k0', 'outside'])
 })
+
+test('a deletion that is interrupted leaves the rest', async () => {
+  const interrupt = new AbortController()
+  const { signal } = interrupt
+  await using base = await setup(async () => interrupt.abort())
+  const clearing = clearTable(base.clearing, 'things', NOW, signal)
+  expect(await clearing.catch((error: unknown) => error)).toBe(signal.reason)
+  const inRealm = clearRealm(base.clearing, 'rlm-team', NOW, signal)
+  expect(await inRealm.catch((error: unknown) => error)).toBe(signal.reason)
+  expect(base.sizes).toEqual([100])
+})
