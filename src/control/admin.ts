@@ -18,13 +18,17 @@ export function createAdminTable(folder: DataFolder) {
   /** The clients of the answers that follow; null for the owner of the data folder. */
   const followers: (string | null)[] = []
 
-  /** Answers at once; the events follow. Throws `TOO_MANY_REQUESTS` when too many callers follow. */
+  /**
+   * Answers at once; the events follow. Throws `INVALID_REQUEST` for an operation that sends a file, and
+   * `TOO_MANY_REQUESTS` when too many callers follow.
+   */
   function events(
     operation: Named<AnyOperation>,
     values: Values<Fields>,
     caller: Caller,
     { upload, finished, ...streams }: EventStreams,
   ): Response {
+    if (operation.sendsFile === true) throw needsTicket()
     const leave = operation.follows === true ? enter(caller) : () => undefined
     return answerPerforming(served, operation, values, {
       ...streams,
@@ -201,6 +205,13 @@ function readOnly(): SatchelError {
 
 function unknownOperation(): SatchelError {
   return new SatchelError('UNKNOWN_ROUTE', 'There is no such operation: reload the page')
+}
+
+function needsTicket(): SatchelError {
+  return new SatchelError(
+    'INVALID_REQUEST',
+    'This operation sends a file: ask for a ticket, and open the address of the file',
+  )
 }
 
 function tooManyFollowers(): SatchelError {

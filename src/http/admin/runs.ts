@@ -26,7 +26,7 @@ export function createTurns(): Turns {
       const caller = client === null ? id : `${database} ${client.id}`
       const slots = slotsByCaller.get(caller) ?? createSlots(MOST_AT_ONCE)
       slotsByCaller.set(caller, slots)
-      const leave = await slots.take()
+      const leave = await slots.take(signal)
       const over = () => {
         leave()
         if (slots.isFree) slotsByCaller.delete(caller)
@@ -95,7 +95,7 @@ interface Asked {
 interface Ends {
   /** Called when the operation is over. */
   readonly finished?: () => void
-  /** Called when its reader has the answer, or is gone. */
+  /** Called when it is over, and its reader has the answer or is gone. */
   readonly leave: () => void
 }
 
@@ -110,13 +110,17 @@ function answerEvents(
   call.setIdleTimeout(0)
   using undo = new DisposableStack()
   const stream = undo.use(sessions.stream(session))
+  const gone = new AbortController()
+  let isOver = false
   const { body } = order.events({
     upload,
-    signal: call.sent.signal,
+    signal: AbortSignal.any([call.sent.signal, gone.signal]),
     ended: stream.signal,
     finished() {
       stream[Symbol.dispose]()
       finished?.()
+      isOver = true
+      if (gone.signal.aborted) leave()
     },
     statusOf,
   })
@@ -147,7 +151,8 @@ function answerEvents(
     // Each part has its memory already.
     reservation: { ...memory, resize: () => undefined },
     released() {
-      leave()
+      gone.abort()
+      if (isOver) leave()
       void events.cancel().catch(() => undefined)
     },
   })

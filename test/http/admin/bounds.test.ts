@@ -3,6 +3,7 @@ import type { LiveSession } from '../../../src/auth/admin/sessions'
 import { createTurns } from '../../../src/http/admin/runs'
 import { codeOf } from '../../auth/setup'
 import { MINUTE } from '../../../src/domain/value/time'
+import { startSmtp } from '../../mail/smtp-server'
 import { PLAIN_IMPORT } from '../../setup'
 import { until } from '../../timing'
 import { type Browser, type Event, eventsOf, refusal, setupAdmin } from './setup'
@@ -176,6 +177,42 @@ describe('an operation that waited for its turn', () => {
     await scene.imports[0]?.end()
     expect((await answer).status).toBe(200)
   })
+})
+
+describe('an operation whose reader has left', () => {
+  test('keeps its turn until it is over', async () => {
+    const held: (() => void)[] = []
+    await using smtp = await startSmtp({ onConnect: (_session, greet) => void held.push(greet) })
+    await using server = await setupAdmin()
+    const upload = new Blob([`smtp://127.0.0.1:${smtp.port}`]).stream()
+    const sender = 'app@example.com'
+    await server.commands.run('mail.set', { database: 'main', sender }, { upload })
+    const browser = await server.logIn()
+    const body = { database: 'main', to: 'alice@example.com', kind: 'otp' }
+    for (let count = 1; count <= MOST_AT_ONCE; count += 1) {
+      const leaving = new AbortController()
+      const sending = { body, signal: leaving.signal }
+      const answer = browser.send('POST', '/api/mail.test', sending).catch(() => undefined)
+      await until(() => held.length === count)
+      leaving.abort()
+      await answer
+    }
+    const { answer } = await waitingRequest(browser)
+    for (const greet of held) greet()
+    expect(await answer).toMatchObject([{ result: [{ name: 'main' }] }])
+  })
+})
+
+test.each([
+  ['backup', {}],
+  ['backup.read', { backup: 'x', database: 'main' }],
+  ['blob.read', { database: 'main', blob: 'x' }],
+  ['export', { database: 'main', format: 'zip' }],
+])('%s, which sends a file, needs a ticket', async (operation, input) => {
+  await using server = await setupAdmin()
+  const browser = await server.logIn()
+  const answer = await browser.send('POST', `/api/${operation}`, { body: input })
+  expect(await refusal(answer)).toEqual([400, 'INVALID_REQUEST'])
 })
 
 describe('an object of 15 MB', () => {
