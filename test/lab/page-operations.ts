@@ -17,6 +17,9 @@ const MOST_AFTER = 300
 /** Requests at a time: a page sends six. */
 const TOGETHER = 60
 
+/** How often an operation is asked for by a caller who leaves at once. */
+const LEFT = 100
+
 /** Of inputs that are refused, and of one that costs little. */
 const OUTCOMES = ['ok', 'INVALID_REQUEST', 'UNPROCESSABLE', 'UNKNOWN_REALM', 'UNKNOWN_OBJECT']
 
@@ -76,7 +79,7 @@ const ATTACKS: readonly Attack[] = [
   {
     title: `${TOGETHER} searches of 100,000 objects at once, whose callers stay or leave`,
     async run(stage) {
-      const { executable, root, facts, problems } = stage
+      const { executable, root } = stage
       const browser = await logIn(executable)
       await fill(root, 100_000)
       const input = { ...MAIN, table: 'items', search: 'nowhere' }
@@ -86,12 +89,47 @@ const ATTACKS: readonly Attack[] = [
       await Bun.sleep(300)
       leaving.abort()
       await Promise.all(left)
-      await Bun.sleep(1_000)
-      const busy = cpuOf(executable)
-      await Bun.sleep(1_000)
-      const spent = cpuOf(executable) - busy
-      facts.push(`${spent} ms of CPU in the second after they left`)
-      if (spent > MOST_AFTER) problems.push(`searches went on: ${spent} ms of CPU in a second`)
+      await requireRest(stage, 'searches')
+    },
+  },
+  {
+    title: `operations that read all of 256 MB of blobs, each asked for and left ${LEFT} times`,
+    async run(stage) {
+      const { executable, root } = stage
+      const browser = await logIn(executable)
+      const headers = { 'content-type': 'application/octet-stream' }
+      for (let count = 0; count < 64; count += 1) {
+        const body = crypto.getRandomValues(Buffer.alloc(4 * MEGABYTE))
+        const { status } = await root.send('PUT', `/blob/${`b${count}`.padEnd(24, 'x')}`, {
+          body,
+          headers,
+        })
+        if (status !== 200) throw new Error(`A blob was answered ${status}`)
+      }
+      const archive = { operation: 'export', input: { ...MAIN, format: 'zip' }, name: 'x' }
+      const openings: Readonly<Record<string, (signal: AbortSignal) => Promise<Response>>> = {
+        verifications: (signal) =>
+          browser.send('POST', '/api/blob.verify', { body: JSON.stringify(MAIN), signal }),
+        archives: async (signal) => {
+          const answer = await browser.send('POST', '/ticket', { body: archive, signal })
+          const { ticket } = (await answer.json()) as { readonly ticket: string }
+          return await browser.send('GET', `/file/${ticket}`, { signal })
+        },
+      }
+      for (const [what, open] of Object.entries(openings)) {
+        await judge(stage, what, async () => {
+          for (let count = 0; count < LEFT; count += 1) {
+            const leaving = new AbortController()
+            const opened = open(leaving.signal).catch(() => undefined)
+            await Bun.sleep(20)
+            leaving.abort()
+            await opened
+          }
+          return `${LEFT} left`
+        })
+        await requireRest(stage, what)
+      }
+      requireMemory(stage)
     },
   },
   {
@@ -178,6 +216,16 @@ async function judge(
   const found = await beside(executable, work)
   facts.push(`${title}: ${found.result}, writes ${found.write} ms, reads ${found.read} ms`)
   problems.push(...harmOf(title, found, most))
+}
+
+/** Requires that nothing goes on of what callers have left. */
+async function requireRest({ executable, facts, problems }: Stage, what: string): Promise<void> {
+  await Bun.sleep(1_000)
+  const before = cpuOf(executable)
+  await Bun.sleep(1_000)
+  const spent = cpuOf(executable) - before
+  facts.push(`${spent} ms of CPU in the second after they left`)
+  if (spent > MOST_AFTER) problems.push(`${what} went on: ${spent} ms of CPU in a second`)
 }
 
 function requireMemory({ executable, facts, problems }: Stage): void {
