@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { setupAdmin } from '../http/admin/setup'
 import { useChromium } from './chromium'
 import { until } from '../timing'
-import { editorOf, editorText, openAdmin } from './admin-page'
+import { editorOf, editorText, go, openAdmin } from './admin-page'
 
 /** Browsing and editing objects on the page for administrators. */
 
@@ -84,6 +84,48 @@ test('a stale edit is refused with the difference, and goes on from the object a
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await page.getByText('Saved').waitFor()
   expect(await server.read('milk')).toMatchObject({ title: 'Oat milk', count: 1 })
+})
+
+test('an edit of an object that others delete goes on as a new object', async () => {
+  await using server = await setup([{ id: 'milk', realmId: 'rlm-public', title: 'Milk' }])
+  await using device = await browser.openDevice()
+  const { page } = device
+  const remove = () =>
+    server.commands.run('object.delete', { database: 'main', table: 'notes', key: 'milk' })
+  await openAdmin(page, server.commands, '#/main/data/notes/milk')
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await editorOf(page).fill((await editorText(page)).replace('"Milk"', '"Oat milk"'))
+  await remove()
+  await page.getByRole('button', { name: 'Review' }).click()
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByText('The object was deleted meanwhile').waitFor()
+  await page.getByRole('button', { name: 'Add it as a new object' }).click()
+  expect(await editorText(page)).toContain('"Oat milk"')
+  // It is there for whoever comes back to the address, too.
+  await page.getByRole('link', { name: 'People' }).click()
+  await page.goBack()
+  await page.getByRole('button', { name: 'Add your text as a new object' }).click()
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.locator('.tree').getByText('Oat milk').waitFor()
+  expect(await server.read('milk')).toMatchObject({ title: 'Oat milk' })
+})
+
+test('Undo puts an object back in its own database, also when another one is chosen', async () => {
+  await using server = await setup([{ id: 'milk', realmId: 'rlm-public', title: 'Milk' }])
+  await server.commands.run('db.create', { name: 'other' })
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes/milk')
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await editorOf(page).fill((await editorText(page)).replace('"Milk"', '"Oat milk"'))
+  await page.getByRole('button', { name: 'Review' }).click()
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByText('Saved').waitFor()
+  await go(page, '#/other/data')
+  await page.getByText('There is no table yet').waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByText('The object is as it was').waitFor()
+  expect(await server.read('milk')).toMatchObject({ title: 'Milk' })
 })
 
 test('objects are found by a part, by a value and by their keys', async () => {

@@ -22,6 +22,8 @@ export function Data() {
   const [chosen, key = null] = place.value.rest
   const current = chosen ?? (tables === undefined ? undefined : firstOf(tables))
   const [isNew, setIsNew] = useState(false)
+  /** The key of an object that is gone, whose text is added again. */
+  const [of, setOf] = useState<string | null>(null)
   const [written, setWritten] = useState<Written | null>(null)
   useEffect(() => setIsNew(false), [current, key])
   if (tables === undefined) return <Failure error={error} onAgain={reload} />
@@ -29,6 +31,10 @@ export function Data() {
   const tell = (written: Written) => {
     setWritten(written)
     reload()
+  }
+  const add = (of: string | null) => {
+    setOf(of)
+    setIsNew(true)
   }
   return (
     <div class={`data ${key === null && !isNew ? '' : 'with-panel'}`}>
@@ -40,11 +46,12 @@ export function Data() {
         written={written?.table === current ? written : null}
         selected={key}
         onOpen={(row) => goTo('data', current, row.key)}
-        onNew={() => setIsNew(true)}
+        onNew={() => add(null)}
       />
       {isNew && (
         <NewPanel
           table={current}
+          of={of}
           onClose={() => setIsNew(false)}
           onAdded={(added) => tell({ table: current, key: added, how: 'added' })}
         />
@@ -56,6 +63,7 @@ export function Data() {
           objectKey={key}
           onClose={() => goTo('data', current)}
           onWritten={(how) => tell({ table: current, key, how })}
+          onNew={() => add(key)}
         />
       )}
     </div>

@@ -23,6 +23,8 @@ interface EditorProps {
   readonly object: StoredObject
   readonly onSaved: () => void
   readonly onCancel: () => void
+  /** Adds the text as an object, where others have deleted this one. */
+  readonly onNew: () => void
 }
 
 /** An object with its text. */
@@ -47,14 +49,17 @@ interface TextEditorProps extends EditorProps {
   readonly began: Base
 }
 
-function TextEditor({ table, object, began, onSaved, onCancel }: TextEditorProps) {
-  const place = [database.value, table, object.key]
+function TextEditor({ table, object, began, onSaved, onCancel, onNew }: TextEditorProps) {
+  // Undo goes there, too, whatever database is chosen then.
+  const [name] = useState(database.value)
+  const place = [name, table, object.key]
   const [base, setBase] = useState(began)
   const original = base.text
   const [text, setText] = useState(() => findDraft(place)?.text ?? original)
   const [step, setStep] = useState<'edit' | 'review'>('edit')
   const [stored, setStored] = useState<Base | null>(null)
   const [error, setError] = useState<unknown>(undefined)
+  const [isGone, setIsGone] = useState(false)
   const [isBusy, setIsBusy] = useState(false)
   useEffect(
     () => keepDraft(place, text === original ? null : { base: base.object, text }),
@@ -77,17 +82,23 @@ function TextEditor({ table, object, began, onSaved, onCancel }: TextEditorProps
       onSaved()
     } catch (error) {
       setError(error)
-      if (isStale(error)) setStored(await showAgain(table, object.key))
+      if (isStale(error)) await compare()
     } finally {
       setIsBusy(false)
     }
   }
+  const input = { database: name, table, key: object.key }
   const put = (value: string, ifRevision: number) =>
-    call<StoredObject>(
-      'object.put',
-      { database: database.value, table, key: object.key, ifRevision },
-      { json: { value } },
-    )
+    call<StoredObject>('object.put', { ...input, ifRevision }, { json: { value } })
+  /** Shows the object as it is now. */
+  const compare = async () => {
+    try {
+      const now = await call<StoredObject>('object.show', input)
+      setStored({ object: now, text: await inSlices(textSteps(now.value)) })
+    } catch (error) {
+      setIsGone(isUnknown(error))
+    }
+  }
   /** Puts the object back, unless somebody has changed it since. */
   const undo = async ({ revision }: StoredObject) => {
     await put(original, revision)
@@ -134,6 +145,7 @@ function TextEditor({ table, object, began, onSaved, onCancel }: TextEditorProps
             <button class="main" disabled={isBusy} onClick={() => void save()}>
               Save
             </button>
+            {isGone && <button onClick={onNew}>Add it as a new object</button>}
             <button onClick={() => setStep('edit')}>Back to the text</button>
           </div>
         </>
@@ -185,12 +197,7 @@ function isStale(error: unknown): boolean {
   )
 }
 
-/** Null when the object was deleted meanwhile. */
-async function showAgain(table: string, key: string): Promise<Base | null> {
-  try {
-    const object = await call<StoredObject>('object.show', { database: database.value, table, key })
-    return { object, text: await inSlices(textSteps(object.value)) }
-  } catch {
-    return null
-  }
+/** True when there is no object with the key. */
+export function isUnknown(error: unknown): boolean {
+  return error instanceof Refusal && error.code === 'UNKNOWN_OBJECT'
 }

@@ -13,17 +13,19 @@ const FIRST = `{
   "title": ""
 }`
 
-/** Adds an object to a table. */
+/** Adds an object to a table; `of` is the key of one that is gone, whose edit goes on. */
 export function NewPanel({
   table,
+  of,
   onClose,
   onAdded,
 }: {
   table: string
+  of: string | null
   onClose: () => void
   onAdded: (key: string) => void
 }) {
-  const place = [database.value, table]
+  const place = [database.value, table, ...(of === null ? [] : [of])]
   const [text, setText] = useState(() => findDraft(place)?.text ?? FIRST)
   const [error, setError] = useState<unknown>(undefined)
   const fault = useMemo(() => findFault(text), [text])

@@ -12,7 +12,7 @@ import { useShortcut } from '../shell/keys'
 import { database } from '../shell/route'
 import { askToDestroy } from '../shell/destroy'
 import { mayShare, ShareObject } from '../sharing/share-object'
-import { Editor } from './editor'
+import { Editor, isUnknown } from './editor'
 import { Seers } from './seers'
 import { findDraft, type StoredObject } from './stored'
 import { Traces } from './traces'
@@ -25,10 +25,14 @@ interface ObjectPanelProps {
   readonly objectKey: string
   readonly onClose: () => void
   readonly onWritten: (how: 'changed' | 'deleted') => void
+  /** Adds the text of an edit as an object, where this one is gone. */
+  readonly onNew: () => void
 }
 
 /** An object: its value, the users who see it, its rights, and its history. */
-export function ObjectPanel({ table, objectKey: key, onClose, onWritten }: ObjectPanelProps) {
+export function ObjectPanel(props: ObjectPanelProps) {
+  const { table, objectKey: key, onClose, onWritten, onNew } = props
+
   const [view, setView] = useState<View>('value')
   const mayPut = !isReadOnly.value && may('object.put')
   // An edit that another page has interrupted goes on.
@@ -101,11 +105,15 @@ export function ObjectPanel({ table, objectKey: key, onClose, onWritten }: Objec
     >
       <Segments label="View" choices={choices} chosen={view} onChoose={setView} />
       <Failure error={error} onAgain={reload} />
+      {object === undefined && isEditing && isUnknown(error) && (
+        <button onClick={onNew}>Add your text as a new object</button>
+      )}
       {object !== undefined && view === 'value' && isEditing && (
         <Editor
           table={table}
           object={object}
           onCancel={() => setIsEditing(false)}
+          onNew={onNew}
           onSaved={() => {
             setIsEditing(false)
             showChanged()
