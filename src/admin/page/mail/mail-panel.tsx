@@ -13,22 +13,28 @@ import { isReadOnly, may } from '../server/session'
 import { database } from '../shell/route'
 import { tellDone, tellError } from '../shell/toasts'
 import { MailFrame } from './mail-frame'
-import type { WholeMail } from './mail-info'
+import type { MailInfo, WholeMail } from './mail-info'
 
 type Form = 'text' | 'html' | 'raw'
 
 /** One mail: its code, its link, and its contents. */
 export function MailPanel({
   id,
+  listed,
   onChange,
   onClose,
 }: {
   id: string
+  /** As the list has it now; undefined: it is not there. */
+  listed: MailInfo | undefined
   onChange: () => void
   onClose: () => void
 }) {
   const input = { database: database.value, id }
-  const { value: mail, error } = useOperation<WholeMail>('mail.read', input)
+  // A mail that waits has its contents when it is sent.
+  const version = listed?.state === 'waiting' ? 0 : 1
+  const { value, error } = useOperation<WholeMail>('mail.read', input, { version })
+  const mail = value && { ...value, ...listed }
   const retry = async () => {
     await call('mail.retry', input)
     tellDone('It is tried again now')

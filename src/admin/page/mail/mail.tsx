@@ -59,7 +59,13 @@ export function Mail() {
         )}
       </section>
       {chosen !== undefined && (
-        <MailPanel key={chosen} id={chosen} onChange={reload} onClose={() => goTo('mail')} />
+        <MailPanel
+          key={chosen}
+          id={chosen}
+          listed={value?.mails.find(({ id }) => id === chosen)}
+          onChange={reload}
+          onClose={() => goTo('mail')}
+        />
       )}
     </div>
   )
@@ -102,7 +108,10 @@ function NewestCode({ mail }: { mail: MailInfo }) {
           <Text text={mail.otp ?? ''} />
         </div>
         <div class="soft clip">
-          for <Text text={mail.to} />, <Ago at={mail.at} />
+          for <Text text={mail.to} />,{' '}
+          <span aria-live="off">
+            <Ago at={mail.at} />
+          </span>
         </div>
       </div>
       <span class="code-copy">
