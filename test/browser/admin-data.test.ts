@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { setupAdmin } from '../http/admin/setup'
+import { PLAIN_IMPORT } from '../setup'
 import { useChromium } from './chromium'
 import { until } from '../timing'
 import { editorOf, editorText, go, openAdmin } from './admin-page'
@@ -101,7 +102,7 @@ test('an edit of an object that others delete goes on as a new object', async ()
   await page.getByText('The object was deleted meanwhile').waitFor()
   await page.getByRole('button', { name: 'Add it as a new object' }).click()
   expect(await editorText(page)).toContain('"Oat milk"')
-  // It is there for whoever comes back to the address, too.
+  // The text is there when the address is opened again, too.
   await page.getByRole('link', { name: 'People' }).click()
   await page.goBack()
   await page.getByRole('button', { name: 'Add your text as a new object' }).click()
@@ -126,6 +127,33 @@ test('Undo puts an object back in its own database, also when another one is cho
   await page.getByRole('button', { name: 'Undo' }).click()
   await page.getByText('The object is as it was').waitFor()
   expect(await server.read('milk')).toMatchObject({ title: 'Milk' })
+})
+
+test('all members who see an object are listed, page by page', async () => {
+  await using server = await setup([])
+  const rows = Array.from({ length: 250 }, (_, at) => {
+    const userId = `user${at}@example.com`
+    return [`mbr${at}`, { userId, accepted: { $t: 'Date', v: '2030-01-01T00:00:00.000Z' } }]
+  })
+  const realm = { realms: { rlmA: { realmId: 'rlmA', owner: 'user0@example.com' } } }
+  const notes = { milk: { title: 'Milk' } }
+  const data = { rlmA: { ...realm, members: Object.fromEntries(rows), notes } }
+  const upload = new Blob([JSON.stringify({ data })]).stream()
+  await server.commands.run('import', PLAIN_IMPORT, { upload })
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/data/notes/milk')
+  await page.getByRole('button', { name: /sees it/ }).click()
+  const seers = page.locator('.panel .rows li')
+  const more = page.locator('.panel').getByRole('button', { name: 'More' })
+  await more.waitFor()
+  const first = await seers.count()
+  expect(first).toBeLessThan(250)
+  await more.click()
+  await until(async () => (await seers.count()) > first)
+  await more.click()
+  await more.waitFor({ state: 'detached' })
+  expect(await seers.count()).toBe(250)
 })
 
 test('objects are found by a part, by a value and by their keys', async () => {

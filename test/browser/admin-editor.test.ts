@@ -227,6 +227,8 @@ test('an open object follows what others write, except while it is edited', asyn
   await tree.getByText('Oat milk').waitFor()
   await page.getByRole('button', { name: 'Time line' }).click()
   await page.getByText('"title" was written').waitFor()
+  await server.put({ ...MILK, title: 'Oat milk', count: 5 })
+  await page.getByText('"count" was written').waitFor()
   await page.getByRole('button', { name: 'Value' }).click()
 
   await page.keyboard.press('e')

@@ -23,7 +23,10 @@ test('an open mail says when its code is used, and its age is not read out each 
   expect(await newest.locator('[aria-live=off] time').count()).toBe(1)
   await page.keyboard.press('j')
   const panel = page.getByRole('complementary').last()
-  await panel.locator('.code').getByText(otp ?? '').waitFor()
+  await panel
+    .locator('.code')
+    .getByText(otp ?? '')
+    .waitFor()
   await postJson(`${server.main}/token`, { ...LOGIN, otp_id, otp })
   await panel.locator('.badge').getByText('used').waitFor()
 })

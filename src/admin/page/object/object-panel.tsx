@@ -146,7 +146,13 @@ export function ObjectPanel(props: ObjectPanelProps) {
           }}
         />
       )}
-      {view === 'traces' && <Traces table={table} objectKey={key} />}
+      {view === 'traces' && (
+        <Traces
+          table={table}
+          objectKey={key}
+          revision={Math.max(changedAt, object?.revision ?? 0)}
+        />
+      )}
       {sharedWith !== null && object !== undefined && (
         <ShareObject
           table={table}

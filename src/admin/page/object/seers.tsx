@@ -1,6 +1,9 @@
+import { useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
+import { call } from '../server/call'
 import { useOperation } from '../server/operation'
 import { database, hrefOf } from '../shell/route'
+import { tellError } from '../shell/toasts'
 import { Text } from '../parts/text'
 
 interface Seer {
@@ -37,22 +40,33 @@ export function Seers({
   /** Moves the object to a realm with members; undefined where that is not allowed. */
   onShare: (() => void) | undefined
 }) {
-  const { value, error } = useOperation<SeenBy>(
-    'object.seers',
-    { database: database.value, table, key },
-    { version: revision },
-  )
+  const input = { database: database.value, table, key }
+  const { value, error } = useOperation<SeenBy>('object.seers', input, { version: revision })
+  /** The pages after the first one, as it was then. */
+  const [later, setLater] = useState<{ readonly first: SeenBy; readonly more: SeenBy } | null>(null)
   if (value === undefined) return <Failure error={error} />
+  const { seers: rest, cursor } = later?.first === value ? later.more : { ...value, seers: [] }
+  const seers = [...value.seers, ...rest]
+  const loadMore = async () => {
+    const page = await call<SeenBy>('object.seers', { ...input, cursor })
+    setLater({ first: value, more: { ...page, seers: [...rest, ...page.seers] } })
+  }
   return (
     <>
       <ul class="rows">
-        {[...reasonsByUser(value.seers)].map(([userId, reasons]) => (
+        {[...reasonsByUser(seers)].map(([userId, reasons]) => (
           <SeerRow key={userId} userId={userId} reasons={reasons} />
         ))}
         {value.isPublic && <li>Everybody sees it: it is in the public realm.</li>}
-        {value.cursor !== null && <li class="soft">There are more members.</li>}
-        {value.seers.length === 0 && !value.isPublic && <li class="soft">No user sees it.</li>}
+        {seers.length === 0 && !value.isPublic && cursor === null && (
+          <li class="soft">No user sees it.</li>
+        )}
       </ul>
+      {cursor !== null && (
+        <button class="more" onClick={() => void loadMore().catch(tellError)}>
+          More
+        </button>
+      )}
       {realmId?.startsWith('rlm') === true && !value.isPublic && (
         <p>
           <a href={hrefOf('sharing', realmId)}>Invite others to its realm</a>

@@ -15,12 +15,21 @@ interface Trace {
 }
 
 /** The traces that an object has left: there is no history of versions. */
-export function Traces({ table, objectKey: key }: { table: string; objectKey: string }) {
-  const { value, error } = useOperation<{ readonly traces: readonly Trace[] }>('object.traces', {
-    database: database.value,
-    table,
-    key,
-  })
+export function Traces({
+  table,
+  objectKey: key,
+  revision,
+}: {
+  table: string
+  objectKey: string
+  /** The last one of the object that is known. */
+  revision: number
+}) {
+  const { value, error } = useOperation<{ readonly traces: readonly Trace[] }>(
+    'object.traces',
+    { database: database.value, table, key },
+    { version: revision },
+  )
   if (value === undefined) return <Failure error={error} />
   return (
     <>
