@@ -49,7 +49,7 @@ export function Sessions() {
               <tr key={id}>
                 <th scope="row">
                   {email === null ? role : <Text text={email} />}{' '}
-                  <span class="soft small mono">{id}</span>
+                  <span class="soft small mono wide-only">{id}</span>
                 </th>
                 <td class="soft">
                   {database ?? 'all databases'}
