@@ -61,7 +61,9 @@ test('the check of a file ends when another one is chosen, and does not answer f
   )
   await field.setInputFiles(fileOf('slow.json', notes('a')))
   await asked
+  const ended = page.waitForEvent('requestfailed')
   await field.setInputFiles(fileOf('other.json', notes('b', 'c')))
+  await ended
   await page.getByText('It has 2 objects').waitFor()
   answer()
   await page.getByRole('button', { name: 'Import it' }).click()

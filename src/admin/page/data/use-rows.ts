@@ -62,12 +62,12 @@ export interface LongList<Item> extends State<Item> {
 export interface Paging {
   /** The name of the list in an answer. */
   readonly list: string
-  readonly inputOf: (query: object, cursor: string | null) => object
+  readonly inputOf: (query: Fields, cursor: string | null) => object
   /** The cursor of the next page; null: there is none. */
-  readonly cursorOf: (answer: Answer) => string | null
+  readonly cursorOf: (answer: Fields) => string | null
 }
 
-type Answer = Readonly<Record<string, unknown>>
+type Fields = Readonly<Record<string, unknown>>
 
 /** With the name of the list alone, its operation takes and gives a `cursor`. */
 function pagingOf(paging: string | Paging): Paging {
@@ -101,7 +101,7 @@ async function readPage<Item>(
 ): Promise<WholePage<Item>> {
   const { list, cursorOf } = pagingOf(paging)
   const items: Item[] = []
-  const page = await call<Answer>(operation, input, {
+  const page = await call<Fields>(operation, input, {
     signal,
     onItem: (item) => items.push(item as Item),
     onRestart: () => (items.length = 0),
@@ -114,8 +114,17 @@ export function useRows(query: Query | null) {
   return usePages<Row>('object.listAs', 'objects', query && { ...query, limit: PAGE })
 }
 
+/** A list of which all is here that was asked for. */
+export interface PagedList<Item> extends LongList<Item> {
+  readonly rows: readonly Item[]
+}
+
 /** The list of an operation, page by page as it is asked for; null: none. */
-export function usePages<Item>(operation: string, paging: string | Paging, query: object | null) {
+export function usePages<Item>(
+  operation: string,
+  paging: string | Paging,
+  query: object | null,
+): PagedList<Item> {
   const list = useLongList<Item>(operation, paging, query)
   const rows = useMemo(() => list.pages.flatMap(({ items = [] }) => items), [list.pages])
   return { ...list, rows }
@@ -131,8 +140,8 @@ export function useLongList<Item>(
   const [state, setState] = useState<State<Item>>(NONE)
   const [turn, setTurn] = useState(0)
   const pages = useRef<Pages<Item>>([])
-  /** The places that are looked at. */
-  const view = useRef({ first: 0, end: 0 })
+  /** The places that are looked at; null: nothing is dropped. */
+  const view = useRef<{ readonly first: number; readonly end: number } | null>(null)
   const abort = useRef(new AbortController())
   const isBusy = useRef(false)
   /** The page that is asked for again. */
@@ -170,9 +179,9 @@ export function useLongList<Item>(
         ...(isFirst ? { askedAt: Date.now() } : {}),
       }))
       try {
-        const page = await call<Answer>(
+        const page = await call<Fields>(
           operation,
-          inputOf(query ?? {}, complete().at(-1)?.end ?? null),
+          inputOf({ ...query }, complete().at(-1)?.end ?? null),
           {
             signal,
             onItem: (item) => add([item as Item]),
@@ -210,7 +219,7 @@ export function useLongList<Item>(
       if (isBusy.current && isLast && cursor !== page.end) return reload()
       const isEnd = isStopped.current && index === pages.current.length - 1
       show(refill(pages.current, index, items, isEnd ? null : cursor))
-      see(view.current.first, view.current.end)
+      if (view.current !== null) see(view.current.first, view.current.end)
     } catch (error) {
       if (signal.aborted || isAbort(error)) return
       filling.current = null
@@ -221,7 +230,7 @@ export function useLongList<Item>(
   const renewTop = async (keyOf: (item: Item) => string) => {
     const { signal } = abort.current
     try {
-      const asked = inputOf(query ?? {}, null)
+      const asked = inputOf({ ...query }, null)
       const { items } = await readPage<Item>(operation, paging, asked, signal)
       if (signal.aborted) return
       const [known] = pages.current[0]?.items ?? []

@@ -1,9 +1,8 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { PAGE, type Paging, usePages } from '../data/use-rows'
 import { Ago } from '../parts/ago'
-import { moveByArrows } from '../parts/arrow-keys'
 import { Empty } from '../parts/empty'
-import { Failure } from '../parts/failure'
-import { PageHead } from '../parts/page-head'
+import { ListPage } from '../parts/list-page'
 import { Text } from '../parts/text'
 import { useOperation } from '../server/operation'
 import { database, goTo, place } from '../shell/route'
@@ -12,89 +11,57 @@ import type { BlobInfo } from './blob'
 import { FilePanel } from './file-panel'
 import { FileWork } from './file-work'
 
-interface BlobPage {
-  readonly blobs: readonly BlobInfo[]
-  readonly next: string | null
+const PAGES: Paging = {
+  list: 'blobs',
+  inputOf: (query, after) => ({ ...query, after: after ?? '' }),
+  cursorOf: ({ next }) => next as string | null,
 }
-
-const PAGE = 200
 
 /** The blobs of the database with their references. */
 export function Files() {
   const [onlyUnreferenced, setOnly] = useState(false)
-  const [after, setAfter] = useState('')
-  const [before, setBefore] = useState<readonly BlobInfo[]>([])
-  const { value, error, reload } = useOperation<BlobPage>('blob.list', {
-    database: database.value,
-    after,
-    limit: PAGE,
-    onlyUnreferenced,
-  })
-  useEffect(() => {
-    setAfter('')
-    setBefore([])
-  }, [onlyUnreferenced])
-  const blobs = [...before, ...(value?.blobs ?? [])]
+  const query = { database: database.value, limit: PAGE, onlyUnreferenced }
+  const list = usePages<BlobInfo>('blob.list', PAGES, query)
   const [chosen] = place.value.rest
-  const more = () => {
-    setBefore(blobs)
-    setAfter(value?.next ?? '')
-  }
   return (
-    <div class={`split ${chosen === undefined ? '' : 'with-panel'}`}>
-      <section class="fill">
-        <PageHead title="Files" about={<Usage />}>
-          <button aria-pressed={onlyUnreferenced} onClick={() => setOnly(!onlyUnreferenced)}>
-            Unreferenced
-          </button>
-        </PageHead>
-        <Failure error={error} onAgain={reload} />
-        <FileWork onDone={reload} />
-        {value !== undefined && blobs.length === 0 ? (
-          <Empty icon="files" title={onlyUnreferenced ? 'All files are referenced' : 'No file yet'}>
-            <p>
-              Pictures and other files of objects are kept as blobs.{' '}
-              <a href="docs/blobs" target="_blank" rel="noopener">
-                Store files and pictures
-              </a>
-            </p>
-          </Empty>
-        ) : (
-          <div class="sheet-box">
-            <table class="sheet" onKeyDown={moveByArrows}>
-              <thead>
-                <tr>
-                  <th scope="col">File</th>
-                  <th scope="col" class="wide-only">
-                    Type
-                  </th>
-                  <th scope="col" class="number">
-                    Size
-                  </th>
-                  <th scope="col" class="wide-only">
-                    Came
-                  </th>
-                  <th scope="col">Referenced</th>
-                </tr>
-              </thead>
-              <tbody>
-                {blobs.map((blob) => (
-                  <BlobRow key={blob.ref} blob={blob} isChosen={blob.ref === chosen} />
-                ))}
-              </tbody>
-            </table>
-            {(value?.next ?? null) !== null && (
-              <button class="more" onClick={more}>
-                More
-              </button>
-            )}
-          </div>
-        )}
-      </section>
-      {chosen !== undefined && (
-        <FilePanel key={chosen} blob={chosen} onClose={() => goTo('files')} />
-      )}
-    </div>
+    <ListPage
+      title="Files"
+      about={<Usage />}
+      actions={
+        <button aria-pressed={onlyUnreferenced} onClick={() => setOnly(!onlyUnreferenced)}>
+          Unreferenced
+        </button>
+      }
+      work={<FileWork onDone={list.reload} />}
+      list={list}
+      columns={
+        <>
+          <th scope="col">File</th>
+          <th scope="col" class="wide-only">
+            Type
+          </th>
+          <th scope="col" class="number">
+            Size
+          </th>
+          <th scope="col" class="wide-only">
+            Came
+          </th>
+          <th scope="col">Referenced</th>
+        </>
+      }
+      rowOf={(blob) => <BlobRow key={blob.ref} blob={blob} isChosen={blob.ref === chosen} />}
+      empty={
+        <Empty icon="files" title={onlyUnreferenced ? 'All files are referenced' : 'No file yet'}>
+          <p>
+            Pictures and other files of objects are kept as blobs.{' '}
+            <a href="docs/blobs" target="_blank" rel="noopener">
+              Store files and pictures
+            </a>
+          </p>
+        </Empty>
+      }
+      panel={chosen && <FilePanel key={chosen} blob={chosen} onClose={() => goTo('files')} />}
+    />
   )
 }
 

@@ -1,118 +1,124 @@
 import { useState } from 'preact/hooks'
+import { PAGE, type Paging, usePages } from '../data/use-rows'
 import { Ago } from '../parts/ago'
-import { moveByArrows } from '../parts/arrow-keys'
 import { Empty } from '../parts/empty'
-import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
-import { PageHead } from '../parts/page-head'
+import { ListPage } from '../parts/list-page'
 import { SearchField } from '../parts/search-field'
 import { Text } from '../parts/text'
-import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
 import { useShortcut } from '../shell/keys'
 import { database, goTo, place } from '../shell/route'
 import { NewUser } from './new-user'
-import { licenceOf, nameOf, type User, type UserPage } from './user'
+import { licenceOf, nameOf, type User } from './user'
 import { UserPanel } from './user-panel'
 
-const PAGE = 200
+/** The filters and the place are a query. */
+const PAGES: Paging = {
+  list: 'data',
+  inputOf: ({ database, ...filters }, pagingKey) => {
+    const query = { ...filters, ...(pagingKey === null ? {} : { pagingKey }) }
+    return { database, query: new URLSearchParams(query).toString() }
+  },
+  cursorOf: ({ hasMore, pagingKey }) => (hasMore === true ? (pagingKey as string) : null),
+}
 
 /** The users of the database, and one of them: `#/shop/people/alice@example.com`. */
 export function People() {
   const [search, setSearch] = useState('')
   const [state, setState] = useState('')
-  const [limit, setLimit] = useState(PAGE)
   const [isAdding, setIsAdding] = useState(false)
-  const query = new URLSearchParams({
-    limit: String(limit),
+  const filters = {
     ...(search.trim() === '' ? {} : { search: search.trim() }),
     ...filterOf(state),
-  })
-  const found = useOperation<UserPage>('user.list', {
+  }
+  const list = usePages<User>('user.list', PAGES, {
     database: database.value,
-    query: query.toString(),
+    limit: PAGE,
+    ...filters,
   })
-  const { value, error, reload } = found
   const [chosen] = place.value.rest
+  const changed = (by: number) => {
+    const at = list.rows.findIndex(({ userId }) => userId === chosen)
+    if (at === -1) list.reload()
+    else list.renew(at, by)
+  }
   const mayAdd = may('user.write') && !isReadOnly.value
   useShortcut('n', 'Add a user', () => setIsAdding(true), mayAdd)
   return (
-    <div class={`split ${chosen === undefined ? '' : 'with-panel'}`}>
-      <section class="fill">
-        <PageHead
-          title="People"
-          about={value && `${value.data.length.toLocaleString()}${value.hasMore ? '+' : ''}`}
-        >
-          <SearchField label="Name or address" value={search} onInput={setSearch} />
-          <select
-            aria-label="Which users"
-            value={state}
-            onChange={({ currentTarget }) => setState(currentTarget.value)}
-          >
-            <option value="">All</option>
-            <option value="prod">Production</option>
-            <option value="eval">Evaluation</option>
-            <option value="demo">Demo</option>
-            <option value="deactivated">Deactivated</option>
-          </select>
-          {mayAdd && (
-            <button class="main" title="Add a user (n)" onClick={() => setIsAdding(true)}>
-              <Icon name="plus" />
-              Add
-            </button>
-          )}
-        </PageHead>
-        <Failure error={error} onAgain={reload} />
-        {value?.data.length === 0 && (
+    <>
+      <ListPage
+        title="People"
+        actions={
+          <>
+            <SearchField label="Name or address" value={search} onInput={setSearch} />
+            <select
+              aria-label="Which users"
+              value={state}
+              onChange={({ currentTarget }) => setState(currentTarget.value)}
+            >
+              <option value="">All</option>
+              <option value="prod">Production</option>
+              <option value="eval">Evaluation</option>
+              <option value="demo">Demo</option>
+              <option value="deactivated">Deactivated</option>
+            </select>
+            {mayAdd && (
+              <button class="main" title="Add a user (n)" onClick={() => setIsAdding(true)}>
+                <Icon name="plus" />
+                Add
+              </button>
+            )}
+          </>
+        }
+        list={list}
+        columns={
+          <>
+            <th scope="col">User</th>
+            <th scope="col">Licence</th>
+            <th scope="col">Last login</th>
+            <th scope="col" class="wide-only">
+              Created
+            </th>
+          </>
+        }
+        rowOf={(user) => (
+          <UserRow key={user.userId} user={user} isChosen={user.userId === chosen} />
+        )}
+        empty={
           <Empty
             icon="people"
-            title={query.size > 1 ? 'No user matches' : 'No user has logged in yet'}
+            title={
+              Object.keys(filters).length > 0 ? 'No user matches' : 'No user has logged in yet'
+            }
           >
             Users appear when they log in for the first time, as the policy of the database says, or
             when you add them.
           </Empty>
-        )}
-        {value !== undefined && value.data.length > 0 && (
-          <div class="sheet-box">
-            <table class="sheet" onKeyDown={moveByArrows}>
-              <thead>
-                <tr>
-                  <th scope="col">User</th>
-                  <th scope="col">Licence</th>
-                  <th scope="col">Last login</th>
-                  <th scope="col" class="wide-only">
-                    Created
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {value.data.map((user) => (
-                  <UserRow key={user.userId} user={user} isChosen={user.userId === chosen} />
-                ))}
-              </tbody>
-            </table>
-            {value.hasMore && (
-              <button class="more" onClick={() => setLimit(limit + PAGE)}>
-                More
-              </button>
-            )}
-          </div>
-        )}
-      </section>
-      {chosen !== undefined && (
-        <UserPanel key={chosen} userId={chosen} onChange={reload} onClose={() => goTo('people')} />
-      )}
+        }
+        panel={
+          chosen && (
+            <UserPanel
+              key={chosen}
+              userId={chosen}
+              onChange={() => changed(0)}
+              onDelete={() => changed(-1)}
+              onClose={() => goTo('people')}
+            />
+          )
+        }
+      />
       {isAdding && (
         <NewUser
           onClose={() => setIsAdding(false)}
           onAdded={(userId) => {
             setIsAdding(false)
-            reload()
+            list.reload()
             goTo('people', userId)
           }}
         />
       )}
-    </div>
+    </>
   )
 }
 

@@ -20,10 +20,12 @@ import { licenceOf, nameOf, type User } from './user'
 export function UserPanel({
   userId,
   onChange,
+  onDelete,
   onClose,
 }: {
   userId: string
   onChange: () => void
+  onDelete: () => void
   onClose: () => void
 }) {
   const input = { database: database.value, user: userId }
@@ -104,7 +106,7 @@ export function UserPanel({
                       operation: 'user.delete',
                       input,
                       onDone() {
-                        onChange()
+                        onDelete()
                         onClose()
                       },
                     })

@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks'
 import { PAGE, usePages } from '../data/use-rows'
-import { moveByArrows } from '../parts/arrow-keys'
 import { Empty } from '../parts/empty'
-import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
-import { PageHead } from '../parts/page-head'
+import { ListPage } from '../parts/list-page'
 import { SearchField } from '../parts/search-field'
 import { Text } from '../parts/text'
 import { isReadOnly, may } from '../server/session'
@@ -18,14 +16,7 @@ import type { Realm } from './rows'
 export function Sharing() {
   const [search, setSearch] = useState('')
   const [isAdding, setIsAdding] = useState(false)
-  const {
-    rows: realms,
-    isLoading,
-    isComplete,
-    error,
-    loadMore,
-    reload,
-  } = usePages<Realm>('realm.list', 'realms', {
+  const list = usePages<Realm>('realm.list', 'realms', {
     database: database.value,
     limit: PAGE,
     ...(search.trim() === '' ? {} : { search: search.trim() }),
@@ -34,22 +25,31 @@ export function Sharing() {
   const mayAdd = may('realm.add') && !isReadOnly.value
   useShortcut('n', 'Add a realm', () => setIsAdding(true), mayAdd)
   return (
-    <div class={`split ${chosen === undefined ? '' : 'with-panel'}`}>
-      <section class="fill">
-        <PageHead
-          title="Sharing"
-          about={`${realms.length.toLocaleString()}${isComplete ? '' : '+'}`}
-        >
-          <SearchField label="Name or id of a realm" value={search} onInput={setSearch} />
-          {mayAdd && (
-            <button class="main" title="Add a realm (n)" onClick={() => setIsAdding(true)}>
-              <Icon name="plus" />
-              Realm
-            </button>
-          )}
-        </PageHead>
-        <Failure error={error} onAgain={reload} />
-        {realms.length === 0 && !isLoading && error === undefined ? (
+    <>
+      <ListPage
+        title="Sharing"
+        actions={
+          <>
+            <SearchField label="Name or id of a realm" value={search} onInput={setSearch} />
+            {mayAdd && (
+              <button class="main" title="Add a realm (n)" onClick={() => setIsAdding(true)}>
+                <Icon name="plus" />
+                Realm
+              </button>
+            )}
+          </>
+        }
+        list={list}
+        columns={
+          <>
+            <th scope="col">Realm</th>
+            <th scope="col">Owner</th>
+          </>
+        }
+        rowOf={(realm) => (
+          <RealmRow key={realm.realm} realm={realm} isChosen={realm.realm === chosen} />
+        )}
+        empty={
           <Empty
             icon="sharing"
             title={search === '' ? 'Nothing is shared yet' : 'No realm matches'}
@@ -62,48 +62,29 @@ export function Sharing() {
               </a>
             </p>
           </Empty>
-        ) : (
-          <div class="sheet-box">
-            <table class="sheet" onKeyDown={moveByArrows}>
-              <thead>
-                <tr>
-                  <th scope="col">Realm</th>
-                  <th scope="col">Owner</th>
-                </tr>
-              </thead>
-              <tbody>
-                {realms.map((realm) => (
-                  <RealmRow key={realm.realm} realm={realm} isChosen={realm.realm === chosen} />
-                ))}
-              </tbody>
-            </table>
-            {!isComplete && !isLoading && (
-              <button class="more" onClick={loadMore}>
-                More
-              </button>
-            )}
-          </div>
-        )}
-      </section>
-      {chosen !== undefined && (
-        <RealmPanel
-          key={chosen}
-          realmId={chosen}
-          onChange={reload}
-          onClose={() => goTo('sharing')}
-        />
-      )}
+        }
+        panel={
+          chosen && (
+            <RealmPanel
+              key={chosen}
+              realmId={chosen}
+              onChange={list.reload}
+              onClose={() => goTo('sharing')}
+            />
+          )
+        }
+      />
       {isAdding && (
         <NewRealm
           onClose={() => setIsAdding(false)}
           onAdded={(realmId) => {
             setIsAdding(false)
-            reload()
+            list.reload()
             goTo('sharing', realmId)
           }}
         />
       )}
-    </div>
+    </>
   )
 }
 

@@ -1,0 +1,87 @@
+import { expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { setupAdmin } from '../http/admin/setup'
+import { go, openAdmin } from './admin-page'
+import { useChromium } from './chromium'
+
+/** Lists of users and files in the page for administrators, of which a page comes at a time. */
+
+const MAIN = { database: 'main' }
+
+const browser = useChromium()
+
+test('all users are shown, page by page, and stay when one of them is changed or deleted', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  const names = Array.from({ length: 1_101 }, (_, at) => `u${String(at).padStart(4, '0')}`)
+  const users = names.map((userId) => ({ userId, type: 'prod' }))
+  await commands.run('user.write-all', { ...MAIN, users })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/people')
+  const rows = page.locator('tbody tr')
+  const more = page.getByRole('button', { name: 'More', exact: true })
+  for (let count = 200; count < 1_101; count += 200) {
+    await rows.nth(count - 1).waitFor()
+    expect(await rows.count()).toBe(count)
+    await more.click()
+  }
+  await rows.nth(1_100).waitFor()
+  expect(await more.count()).toBe(0)
+  expect(await namesOf(page)).toEqual(names)
+
+  await go(page, '#/main/people/u1000')
+  const panel = page.locator('.panel')
+  await panel.getByRole('button', { name: 'Deactivate' }).click()
+  await rows.nth(1_000).getByText('deactivated').waitFor()
+  expect(await rows.count()).toBe(1_101)
+  await panel.getByRole('button', { name: 'Delete' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Type its name').fill('u1000')
+  await dialog.getByRole('button', { name: 'Delete the user' }).click()
+  await rows.nth(1_100).waitFor({ state: 'detached' })
+  expect(await namesOf(page)).toEqual(names.filter((name) => name !== 'u1000'))
+
+  await page.getByLabel('Name or address').fill('u09')
+  await rows.nth(100).waitFor({ state: 'detached' })
+  expect(await rows.count()).toBe(100)
+  expect(faults).toEqual([])
+})
+
+test('each file is shown once, however often more are asked for while they come', async () => {
+  await using server = await setupAdmin()
+  const { commands, main } = server
+  const authorization = `Bearer ${await server.token({ sub: 'alice@example.com', scopes: ['ACCESS_DB'] })}`
+  for (let at = 0; at < 201; at += 1) {
+    const answer = await fetch(`${main}/blob/${'x'.repeat(20)}${at}`, {
+      method: 'PUT',
+      headers: { authorization },
+      body: `file ${at}`,
+    })
+    if (!answer.ok) throw new Error(await answer.text())
+  }
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/files')
+  const rows = page.locator('tbody tr')
+  await rows.nth(199).waitFor()
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+  await page.route('**/admin/api/blob.list', async (route) => {
+    await answered
+    await route.continue()
+  })
+  const more = page.getByRole('button', { name: 'More', exact: true })
+  await more.click()
+  await more.waitFor({ state: 'detached' })
+  expect(await rows.count()).toBe(200)
+  answer()
+  await rows.nth(200).waitFor()
+  const names = await namesOf(page)
+  expect(names).toHaveLength(201)
+  expect(new Set(names).size).toBe(201)
+  expect(faults).toEqual([])
+})
+
+async function namesOf(page: Page): Promise<string[]> {
+  return await page.locator('tbody th').allTextContents()
+}
