@@ -1,7 +1,7 @@
 import type { Target } from '../backups/target'
 import { SatchelError } from '../domain/value/error'
 import { lockFolderSoon } from '../sqlite/file-task'
-import { checkStructure } from '../sqlite/shared-worker'
+import { checkStructure } from '../sqlite/file-task'
 
 /**
  * Keeps other processes from writing to a folder with backups until it is disposed; a bucket has no lock. Throws
@@ -21,5 +21,5 @@ export async function holdTarget(target: Target): Promise<AsyncDisposable> {
 
 /** The damage in the structure of a database file of a backup, in SQLite's words. The signal ends the search. */
 export function damageIn(file: string, signal?: AbortSignal): Promise<readonly string[]> {
-  return checkStructure({ file, durability: 'none', index: 'none' }, signal)
+  return checkStructure(file, 'none', signal)
 }

@@ -15,26 +15,23 @@ export interface CheckpointTask extends CheckpointRequest {
   readonly id: number
   /**
    * `copy`: copies what the log holds into the file, without holding up the writer. `close`: closes the
-   * connection that did so. `check`: looks for damage in the structure of the file.
+   * connection that did so.
    */
-  readonly kind: 'copy' | 'close' | 'check'
+  readonly kind: 'copy' | 'close'
 }
 
 export interface CheckpointAnswer {
   readonly id: number
   /** The pages in the log that a copy has left there: readers need them to be only there, or the disk is full. */
   readonly uncopied: number
-  /** The damage that a check has found, in SQLite's words. */
-  readonly damage: readonly string[]
 }
 
 const connections = new Map<string, Database>()
 
 self.addEventListener('message', ({ data }: MessageEvent<CheckpointTask>) => {
   const uncopied = data.kind === 'copy' ? copy(data) : 0
-  const damage = data.kind === 'check' ? check(data) : []
   if (data.kind === 'close') close(data)
-  self.postMessage({ id: data.id, uncopied, damage } satisfies CheckpointAnswer)
+  self.postMessage({ id: data.id, uncopied } satisfies CheckpointAnswer)
 })
 
 function copy(task: CheckpointTask): number {
@@ -51,24 +48,6 @@ function copy(task: CheckpointTask): number {
 }
 
 const NOTHING = { log: 0, checkpointed: 0 }
-
-/** SQLite stops at this many. */
-const MAX_FAULTS = 1_000
-
-/** The writer goes on meanwhile, in a log that grows. */
-function check({ file, index }: CheckpointRequest): string[] {
-  try {
-    using db = openDatabaseFile(file, 'read', index)
-    db.run('PRAGMA busy_timeout = 5000')
-    using statement = db.prepare<{ integrity_check: string }, []>(
-      `PRAGMA integrity_check(${MAX_FAULTS})`,
-    )
-    const found = statement.all().map((row) => row.integrity_check)
-    return found.length === 1 && found[0] === 'ok' ? [] : found
-  } catch (error) {
-    return [error instanceof Error ? error.message : String(error)]
-  }
-}
 
 function open({ file, durability, index }: CheckpointRequest): Database {
   const found = connections.get(file)

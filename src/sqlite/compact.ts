@@ -4,10 +4,9 @@ import { syncPathNow } from '../disk'
 import type { Compacted } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import type { Durability } from './durability'
-import { runFileTask } from './file-task'
+import { checkStructure, runFileTask } from './file-task'
 import { removeCopy } from './prepare'
 import { sizeOf } from './private-file'
-import { checkStructure } from './shared-worker'
 
 /** How often the progress is looked at, ms. */
 const LOOK_EVERY_MS = 200
@@ -61,7 +60,7 @@ function exchange(draft: string, file: string): void {
 }
 
 async function requireSound(file: string): Promise<void> {
-  const [damage] = await checkStructure({ file, durability: 'none', index: 'none' })
+  const [damage] = await checkStructure(file, 'none')
   if (damage !== undefined) throw new Error(`it cannot be written anew: ${damage}`)
 }
 

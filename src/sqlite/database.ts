@@ -18,13 +18,13 @@ import { type Connection, openConnection } from './connection'
 import { holdCopy } from './copy'
 import type { Durability } from './durability'
 import { isIndexTooLarge, openFailure, storageFailure } from './failure'
+import { checkStructure } from './file-task'
 import { publishGroup, sealGroup } from './group'
 import { type Verified, verifyRows } from './integrity'
 import { createPace } from './pace'
 import type { PageCaches } from './page-caches'
 import { type LogIndex, sizeOf } from './private-file'
 import { copyBlank, prepareFile, requireSqlite } from './prepare'
-import { checkStructure } from './shared-worker'
 import { loadCommitted, loadId } from './state'
 import { SqliteReadTx, type SqliteWriteTx } from './tx'
 import { requirePlain } from './steps'
@@ -249,7 +249,7 @@ function serveDatabase(
       return { bytes: reading.db.serialize() }
     },
     async *verify(meanings, accepts, programPart = null) {
-      const damage = await checkStructure({ file, durability, index })
+      const damage = await checkStructure(file, index)
       checkpoints.catchUp()
       const faultOf = (words: string): Fault => ({
         problem: 'broken file',

@@ -1,5 +1,7 @@
+import { untilAborted } from '../domain/value/abort'
 import { SatchelError } from '../domain/value/error'
 import type { FileOutcome, FileTask } from './file-worker'
+import type { LogIndex } from './private-file'
 
 /** In the executable the worker has its path below the root of the bundle (build.ts). */
 const WORKER = new URL(
@@ -8,17 +10,33 @@ const WORKER = new URL(
 ).href
 
 /**
- * Does the work in a thread of its own, so that other databases are served meanwhile. Throws what `openDatabase`
- * throws; then the file is as it was.
+ * Does the work in a thread of its own, so that other databases are served meanwhile, and their logs are copied. Throws
+ * what `openDatabase` throws; then the file is as it was. The signal ends it.
  */
-export async function runFileTask(task: FileTask): Promise<void> {
+export async function runFileTask(task: FileTask, signal?: AbortSignal): Promise<FileOutcome> {
+  signal?.throwIfAborted()
   const worker = new Worker(WORKER)
   try {
-    const { failure } = await ask(worker, task)
+    const outcome = await untilAborted(ask(worker, task), signal)
+    const { failure } = outcome
     if (failure !== undefined) throw new SatchelError(failure.code, failure.message)
+    return outcome
   } finally {
     worker.terminate()
   }
+}
+
+/**
+ * The damage in the structure of a file, in SQLite's words. Takes minutes for a large one. The signal ends it. Rejects
+ * when that fails.
+ */
+export async function checkStructure(
+  file: string,
+  index: LogIndex,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  const { damage = [] } = await runFileTask({ kind: 'check', file, index }, signal)
+  return damage
 }
 
 /**

@@ -5,14 +5,19 @@ import type { Durability } from './durability'
 import { openFailure } from './failure'
 import { lockFolder } from './lock'
 import { migrateFile, writeCopy } from './prepare'
+import { type LogIndex, openDatabaseFile } from './private-file'
 
 declare const self: Worker
 
 /**
- * Work on the whole of a file that is not served meanwhile; or the lock of a folder on a disk that may hang, which
- * this thread holds until it is told `release`.
+ * Work on the whole of a file that is not served meanwhile; a check of one that may be; or the lock of a folder on a
+ * disk that may hang, which this thread holds until it is told `release`.
  */
-export type FileTask = WorkOnFile | { readonly kind: 'lock'; readonly folder: string } | 'release'
+export type FileTask =
+  | WorkOnFile
+  | { readonly kind: 'check'; readonly file: string; readonly index: LogIndex }
+  | { readonly kind: 'lock'; readonly folder: string }
+  | 'release'
 
 type WorkOnFile = { readonly file: string; readonly durability: Durability } & (
   | { readonly kind: 'migrate'; readonly migrations: readonly Migration[] }
@@ -21,6 +26,8 @@ type WorkOnFile = { readonly file: string; readonly durability: Durability } & (
 )
 
 export interface FileOutcome {
+  /** The damage that a check has found, in SQLite's words. */
+  readonly damage?: readonly string[]
   /** Another process has the lock. */
   readonly isTaken?: boolean
   /** Absent when the work is done; else the file is as it was. */
@@ -39,7 +46,26 @@ function perform(task: FileTask): FileOutcome {
     lock?.[Symbol.dispose]()
     return {}
   }
+  if (task.kind === 'check') return { damage: check(task.file, task.index) }
   return task.kind === 'lock' ? take(task.folder) : work(task)
+}
+
+/** SQLite stops at this many. */
+const MAX_FAULTS = 1_000
+
+/** The writer goes on meanwhile, in a log that grows. */
+function check(file: string, index: LogIndex): string[] {
+  try {
+    using db = openDatabaseFile(file, 'read', index)
+    db.run('PRAGMA busy_timeout = 5000')
+    using statement = db.prepare<{ integrity_check: string }, []>(
+      `PRAGMA integrity_check(${MAX_FAULTS})`,
+    )
+    const found = statement.all().map((row) => row.integrity_check)
+    return found.length === 1 && found[0] === 'ok' ? [] : found
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
 }
 
 function take(folder: string): FileOutcome {

@@ -1,5 +1,4 @@
-import { untilAborted } from '../domain/value/abort'
-import type { CheckpointAnswer, CheckpointRequest, CheckpointTask } from './checkpoint-worker'
+import type { CheckpointAnswer, CheckpointTask } from './checkpoint-worker'
 
 /** In the executable the worker has its path below the root of the bundle (build.ts). */
 const WORKER = new URL(
@@ -8,24 +7,6 @@ const WORKER = new URL(
     : './checkpoint-worker.ts',
   import.meta.url,
 ).href
-
-/**
- * The damage in the structure of a file, in SQLite's words. Takes minutes for a large one, so it has a thread of its
- * own: the checkpoints of all databases would wait for it. The signal ends it. Rejects when that fails.
- */
-export async function checkStructure(
-  request: CheckpointRequest,
-  signal?: AbortSignal,
-): Promise<readonly string[]> {
-  signal?.throwIfAborted()
-  const own = startWorker()
-  try {
-    own.worker.ref()
-    return (await untilAborted(ask(own, { ...request, kind: 'check' }), signal)).damage
-  } finally {
-    own.worker.terminate()
-  }
-}
 
 /** The worker of all databases of this process: one thread copies the logs of hundreds of them. */
 export type SharedWorker = ReturnType<typeof shareWorker>

@@ -6,7 +6,7 @@ import type { Database } from '../../src/domain/store/store'
 import { declareIn, fresh, NOW, scanAll } from '../contract/fixture'
 import { type Checkpoints, createCheckpoints } from '../../src/sqlite/checkpoint'
 import { type Connection, openConnection } from '../../src/sqlite/connection'
-import { checkStructure } from '../../src/sqlite/shared-worker'
+import { checkStructure } from '../../src/sqlite/file-task'
 import { temporaryFolder } from '../setup'
 import { until } from '../timing'
 import { filesIn, setupDatabase } from './setup'
@@ -174,7 +174,7 @@ test('a check of the structure of a file ends with its worker when nobody waits 
   // The check waits for this for seconds, and is damage in the end.
   db.run('BEGIN EXCLUSIVE')
   const stop = new AbortController()
-  const check = checkStructure({ file, durability: 'none', index: 'file' }, stop.signal)
+  const check = checkStructure(file, 'file', stop.signal)
   stop.abort(new Error('The server stops'))
   expect(await check.catch(String)).toBe('Error: The server stops')
   expect({ started: workers.started(), ended: workers.ended() }).toEqual({ started: 1, ended: 1 })
