@@ -36,6 +36,7 @@ test('a session that ends shows the login at once, and Log and Live go on after 
   await write(server, 'https://two.example')
   await logInAgain(page, server.commands)
   await untilLogged(page, `${server.main}/all/three`)
+  await page.getByText('Lines may be missing here').waitFor()
   await go(page, '#/main/live')
   await page.getByText('This page missed 1 change here').waitFor()
   await write(server, 'https://four.example')
@@ -91,6 +92,23 @@ test('a failure of Live is tried again by a button', async () => {
   isBroken = false
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByText('Following').waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+})
+
+test('a failure of the log is tried again by a button', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  let isBroken = true
+  await page.route('**/admin/api/log.follow', (route) => {
+    const json = { code: 'INTERNAL', message: 'Something went wrong' }
+    return isBroken ? route.fulfill({ status: 500, json }) : route.continue()
+  })
+  await openAdmin(page, server.commands, '#/main/server/log')
+  await page.getByText('Something went wrong').waitFor()
+  isBroken = false
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await untilLogged(page, `${server.main}/all/one`)
   expect(await page.getByRole('alert').count()).toBe(0)
 })
 

@@ -6,6 +6,7 @@ import { visible } from '../parts/visible'
 import { follow, type FollowState } from '../server/call'
 
 const MOST = 1_000
+const CUT = 'Lines may be missing here: the way to the server was cut'
 const LEVELS = ['all', 'warning', 'error'] as const
 
 interface LogLine {
@@ -23,17 +24,26 @@ export function Log() {
   const [error, setError] = useState<unknown>(undefined)
   const [level, setLevel] = useState<(typeof LEVELS)[number]>('all')
   const [search, setSearch] = useState('')
+  const [turn, setTurn] = useState(0)
   const count = useRef(0)
   useEffect(() => {
     const abort = new AbortController()
+    let hasFollowed = false
     const onItem = (item: unknown) => {
       count.current += 1
       const line = readLine(item, count.current)
       setLines((before) => [line, ...before.slice(0, MOST - 1)])
     }
-    follow('log.follow', {}, { signal: abort.signal, onItem, onState: setState }).catch(setError)
+    const onState = (next: FollowState) => {
+      setState(next)
+      if (next !== 'following') return
+      if (hasFollowed) onItem({ level: 'warning', message: CUT })
+      hasFollowed = true
+    }
+    setError(undefined)
+    follow('log.follow', {}, { signal: abort.signal, onItem, onState }).catch(setError)
     return () => abort.abort()
-  }, [])
+  }, [turn])
   const wanted = search.toLowerCase()
   const shown = lines.filter(
     (line) =>
@@ -53,7 +63,7 @@ export function Log() {
           onChoose={setLevel}
         />
       </div>
-      <Failure error={error} />
+      <Failure error={error} onAgain={() => setTurn(turn + 1)} />
       {shown.length === 0 && (
         <p class="soft">
           {state === 'following' ? 'Lines appear here as they are written.' : 'Connecting…'}
