@@ -36,10 +36,15 @@ test('other tabs of the browser need no login, and log out together', async () =
   const tab = await context.newPage()
   await tab.goto(`${server.url}/admin#/main/data`)
   await tab.getByRole('navigation', { name: 'Pages' }).waitFor()
+  // Nothing of the login stays in the memory of a tab that is loaded anew.
+  const loaded = [page, tab].map((each) => each.waitForEvent('load'))
   await page.getByRole('button', { name: 'Log out' }).click()
-  await page.getByText('satchel admin --open').waitFor()
-  await tab.getByRole('dialog', { name: 'Your session has ended' }).waitFor()
-  expect(await tab.evaluate('sessionStorage.length')).toBe(0)
+  await Promise.all(loaded)
+  for (const each of [page, tab]) {
+    await each.getByText('satchel admin --open').waitFor()
+    expect(await each.locator('.desk').count()).toBe(0)
+    expect(await each.evaluate('sessionStorage.length')).toBe(0)
+  }
 })
 
 test('a session that ends in the middle of an edit leaves the text, which a new login goes on with', async () => {

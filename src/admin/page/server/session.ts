@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import { Refusal, SESSION_ENDED } from './refusal'
-import { onSessionEnd, post, request, sessionKey } from './request'
+import { isReachable, onSessionEnd, post, request, sessionKey } from './request'
 
 /** The caller, as the gate describes it. Times in ms since the epoch. */
 export interface Session {
@@ -48,16 +48,16 @@ const ANSWER_MS = 120
 let adopting: Promise<boolean> | undefined
 const channel = new BroadcastChannel('satchel-admin')
 
-/** The messages of tabs: a question for the key, the key, and the end of the session. */
-type Message = { readonly asks: true } | { readonly key: string } | { readonly ended: true }
+/** The messages of tabs: a question for the key, the key, and that the person has logged out. */
+type Message = { readonly asks: true } | { readonly key: string } | { readonly isOut: true }
 
 channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
   if ('asks' in data) {
     if (session.peek() && sessionKey.peek() !== null) tell({ key: sessionKey.peek() ?? '' })
   } else if ('key' in data) {
     if (!session.peek() || sessionKey.peek() !== data.key) adopting = adopt(data.key)
-  } else if (session.peek()) {
-    forget()
+  } else {
+    leave()
   }
 })
 
@@ -125,9 +125,15 @@ export async function requestOtp(database: string, email: string): Promise<void>
 
 export async function logOut(): Promise<void> {
   await request('session', { method: 'DELETE' }).catch(() => undefined)
-  tell({ ended: true })
+  tell({ isOut: true })
+  leave()
+}
+
+/** Shows the login, with no data on the screen or in the memory of the tab. */
+function leave(): void {
   forget()
   hasEnded.value = false
+  if (isReachable.peek()) location.reload()
 }
 
 /** Asks again for the times of the session, and for its operations if it has other scopes now. */
