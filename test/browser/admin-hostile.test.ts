@@ -46,6 +46,50 @@ test('halves of surrogate pairs are written out, and survive an edit', async () 
   expect(faults).toEqual([])
 })
 
+test('marks of direction are written out, wherever they stand', async () => {
+  await using server = await setupAdmin()
+  const post = await notesOf(server)
+  const mark = '\u202egnp'
+  const input = { database: 'main' }
+  const [realmId, table, userId] = ['rlmA', `${mark} table`, `bob${mark}@example.com`]
+  const upload = new Blob([JSON.stringify({ [table]: '@id' })]).stream()
+  await server.commands.run('schema.push', { ...input, wait: true }, { upload })
+  const value = { id: `${mark} of a long key, with a title`, link: `https://example.com/${mark}` }
+  await post(value, encodeURIComponent(table))
+  await post({ realmId, owner: userId }, 'realms')
+  await post({ id: 'milk', realmId }, 'notes')
+  const permissions = { update: { [table]: [mark] } }
+  await post({ realmId, id: mark, userId, roles: [mark], permissions }, 'members')
+  await post({ realmId, name: mark, permissions }, 'roles')
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands)
+  const [inTable, user] = [encodeURIComponent(table), encodeURIComponent(userId)]
+  const marked = () =>
+    page.evaluate<string[], null>(
+      `[document.body.innerText, ...Array.from(document.querySelectorAll('[title]'), (each) => each.title)].filter((text) => text.includes('\u202e'))`,
+      null,
+    )
+  const look = async (hash: string, seen: string) => {
+    await go(page, `#/main/${hash}`)
+    await page.locator('main').getByText(seen).first().waitFor()
+    expect([hash, await marked()]).toEqual([hash, []])
+  }
+  await look(`data/${inTable}`, 'with a title')
+  await look(`data/${inTable}/${encodeURIComponent(value.id)}`, 'https://example.com')
+  await look(`see-as/${encodeURIComponent('ann@example.com')}/${user}`, 'Why not')
+  await go(page, '#/main/data/notes/milk')
+  await page.getByRole('button', { name: /sees it/ }).click()
+  await page.locator('.panel').getByText('owner of the realm').waitFor()
+  expect(await marked()).toEqual([])
+  await page.getByRole('button', { name: 'Explain' }).click()
+  await page.getByLabel('User').fill(userId)
+  await page.getByRole('button', { name: 'Ask' }).click()
+  await page.getByText('own permissions').first().waitFor()
+  expect(await marked()).toEqual([])
+  expect(faults).toEqual([])
+})
+
 test('names of realms, members and lines of the log of a megabyte are shortened', async () => {
   await using server = await setupAdmin()
   const post = await notesOf(server)

@@ -5,7 +5,7 @@ import { still } from '../parts/still'
 import { Value } from '../value/cell'
 import { describe, sizeText } from '../value/typed'
 import { type Row, widthFor } from './columns'
-import { Text } from '../parts/text'
+import { shortText, Text } from '../parts/text'
 
 const ROW = 34
 interface GridProps {
@@ -171,7 +171,11 @@ const GridRow = still(({ row, at, columns, isActive, isSelected, onOpen }: GridR
 function Cells({ row, columns }: { row: Row; columns: readonly string[] }) {
   return (
     <>
-      <span role="gridcell" class="clip mono" title={row.key.length > 20 ? row.key : undefined}>
+      <span
+        role="gridcell"
+        class="clip mono"
+        title={row.key.length > 20 ? shortText(row.key) : undefined}
+      >
         <Text text={row.key} />
       </span>
       {columns.map((name) => (

@@ -1,5 +1,5 @@
 import { moveByArrows } from '../parts/arrow-keys'
-import { Text } from '../parts/text'
+import { shortText, Text } from '../parts/text'
 import { hrefOf } from '../shell/route'
 
 export interface TableInfo {
@@ -38,7 +38,7 @@ function Links({ tables, current }: { tables: readonly TableInfo[]; current: str
           key={name}
           href={hrefOf('data', name)}
           aria-current={name === current ? 'true' : undefined}
-          title={name}
+          title={shortText(name)}
         >
           <span class="clip">
             <Text text={name} />

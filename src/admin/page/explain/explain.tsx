@@ -6,6 +6,9 @@ import { database, hrefOf } from '../shell/route'
 import { Text } from '../parts/text'
 import { type Question, VERBS } from './question'
 
+/** The most characters of a rule or of permissions. */
+const MOST = 1_000
+
 interface Member {
   readonly row: string
   readonly state: string
@@ -148,7 +151,7 @@ function Answer({
       <p class={`verdict ${allowed ? 'good' : 'bad'}`}>
         <Icon name={allowed ? 'check' : 'close'} />
         <span>
-          <b>{allowed ? 'Yes' : 'No'}</b>: <Text text={rule} most={1_000} />.
+          <b>{allowed ? 'Yes' : 'No'}</b>: <Text text={rule} most={MOST} />.
         </span>
       </p>
       {isElsewhere && user.state === 'active' && onShare !== undefined && (
@@ -227,7 +230,10 @@ function Sets({ member: { permissions, roles } }: { member: Member }) {
     <ul class="sets">
       {Object.keys(permissions).length > 0 && (
         <li>
-          own permissions <code>{JSON.stringify(permissions)}</code>
+          own permissions{' '}
+          <code>
+            <Text text={JSON.stringify(permissions)} most={MOST} />
+          </code>
         </li>
       )}
       {roles.map(({ name, permissions }) => (
@@ -239,7 +245,9 @@ function Sets({ member: { permissions, roles } }: { member: Member }) {
           {permissions === null ? (
             <span class="bad-text">does not exist</span>
           ) : (
-            <code>{JSON.stringify(permissions)}</code>
+            <code>
+              <Text text={JSON.stringify(permissions)} most={MOST} />
+            </code>
           )}
         </li>
       ))}

@@ -4,7 +4,7 @@ import { call } from '../server/call'
 import { useOperation } from '../server/operation'
 import { database, hrefOf } from '../shell/route'
 import { tellError } from '../shell/toasts'
-import { Text } from '../parts/text'
+import { shortText, Text } from '../parts/text'
 
 interface Seer {
   readonly userId: string
@@ -92,7 +92,7 @@ function SeerRow({ userId, reasons }: { userId: string; reasons: readonly Seer[]
         <a class="clip" href={hrefOf('people', userId)}>
           <Text text={userId} />
         </a>
-        <span class="soft small clip" title={rows.join('\n')}>
+        <span class="soft small clip" title={shortText(rows.join('\n'))}>
           <Text text={reasons.map(reasonOf).join(', ')} />
         </span>
       </span>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { Text } from './text'
 
 /** The title of a page with its actions. */
 export function PageHead({
@@ -13,7 +14,9 @@ export function PageHead({
   return (
     <header class="page-head">
       <div class="page-title">
-        <h1>{title}</h1>
+        <h1>
+          <Text text={title} />
+        </h1>
         <p class="soft">{about}</p>
       </div>
       <div class="page-actions">{children}</div>

@@ -5,6 +5,7 @@ import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { PageHead } from '../parts/page-head'
 import { SearchField } from '../parts/search-field'
+import { shortText } from '../parts/text'
 import { useOperation } from '../server/operation'
 import { database, place, replacePlace } from '../shell/route'
 import { SeenRows } from './seen-rows'
@@ -32,7 +33,7 @@ export function SeeAs() {
           {tables?.length === 0 && <option value="">no table</option>}
           {tables?.map(({ name }) => (
             <option key={name} value={name}>
-              {name}
+              {shortText(name)}
             </option>
           ))}
         </select>

@@ -3,7 +3,7 @@ import type { Row } from '../data/columns'
 import type { useRows } from '../data/use-rows'
 import { ExplainDialog } from '../explain/explain-dialog'
 import { Failure } from '../parts/failure'
-import { Text } from '../parts/text'
+import { shortText, Text } from '../parts/text'
 import { hrefOf } from '../shell/route'
 import { Value } from '../value/cell'
 
@@ -24,7 +24,7 @@ export function SeenRows({ user, table, found, others }: SeenRowsProps) {
   const isOnly = (key: string) => others?.keys !== undefined && !others.keys.has(key)
   const count = rows.filter(({ key }) => isOnly(key)).length
   return (
-    <section class="seen-rows" aria-label={user}>
+    <section class="seen-rows" aria-label={shortText(user)}>
       <header>
         <h2 class="clip">
           <Text text={user} />
@@ -49,7 +49,7 @@ export function SeenRows({ user, table, found, others }: SeenRowsProps) {
             </span>
             {isOnly(row.key) && (
               <button class="small-button" onClick={() => setAsked(row.key)}>
-                Why not {others?.user.split('@')[0]}?
+                Why not <Text text={others?.user.split('@')[0] ?? ''} />?
               </button>
             )}
           </li>

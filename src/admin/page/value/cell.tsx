@@ -1,15 +1,14 @@
 import { exactTime } from '../parts/ago'
 import { Icon } from '../parts/icon'
 import { describe } from './typed'
-import { Text } from '../parts/text'
+import { shortText, Text } from '../parts/text'
 
-const LINE = 240
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 /** A value in one line, as a person reads it. */
 export function Value({ value }: { value: unknown }) {
   const described = describe(value)
-  const text = described.text.length > LINE ? `${described.text.slice(0, LINE)}…` : described.text
+  const text = shortText(described.text)
   switch (described.kind) {
     case 'date': {
       const date = new Date(described.at)
