@@ -16,29 +16,33 @@ export interface Authorised extends Addressed {
   readonly actor: Actor
 }
 
-/** The handler and the options of a route that the router serves behind the door of this name. */
+/** The handler and the options of a route that the router serves. One without a name is in no description. */
+export function route(
+  operationId: DoorName | null,
+  next: (call: Call) => Response | Promise<Response>,
+) {
+  const handler = ({ request }: { readonly request: Request }) => next(callOf(request))
+  const detail = operationId === null ? { hide: true } : { operationId }
+  return [handler, { parse: 'none', detail }] as const
+}
+
+/** A `route` behind the door of this name. */
 export function behind(
   http: HttpContext,
   operationId: DoorName,
   next: (request: Authorised) => Promise<Response>,
   options?: { readonly isCounted: boolean },
 ) {
-  const handler = ({ request }: { readonly request: Request }) =>
-    authorised(http, callOf(request), DOORS[operationId], next, options)
-  return [handler, { parse: 'none', detail: { operationId } }] as const
+  return route(operationId, (call) => authorised(http, call, DOORS[operationId], next, options))
 }
 
-/** The handler and the options of a route of a database that asks for other credentials than a token, or for none. */
+/** A `route` of a database that asks for other credentials than a token, or for none. */
 export function inDatabase(
   http: HttpContext,
   operationId: DoorName,
   next: (request: Addressed) => Promise<Response>,
 ) {
-  async function handler({ request }: { readonly request: Request }) {
-    const call = callOf(request)
-    return next({ call, host: await databaseOf(http, call) })
-  }
-  return [handler, { parse: 'none', detail: { operationId } }] as const
+  return route(operationId, async (call) => next({ call, host: await databaseOf(http, call) }))
 }
 
 /**

@@ -1,8 +1,9 @@
+import type { DoorName } from '../../domain/access/door'
 import type { SatchelError } from '../../domain/value/error'
 import { STATUS } from '../../openapi/status'
 import { answer, errorAnswer, retryHeaders } from '../answer'
-import { type Call, callOf } from '../call'
-import { type Addressed, databaseOf } from '../caller'
+import type { Call } from '../call'
+import { type Addressed, databaseOf, route } from '../caller'
 import type { HttpContext } from '../context'
 
 /** The page of an error, for the person who sees it. */
@@ -18,23 +19,19 @@ export interface Message {
 }
 
 /**
- * Makes the handlers and the options of routes of a database that people open by a link. Each request is counted as a
- * step of a login. Their errors are pages, as `describe` says, because there is nowhere to redirect to; clients
+ * Makes each `route` of a database that people open by a link. Each request is counted as a step of a login. Their errors are pages, as `describe` says, because there is nowhere to redirect to; clients
  * that accept JSON but not HTML get JSON.
  */
 export function pages(http: HttpContext, describe: (error: SatchelError, call: Call) => Message) {
   const refuse = (call: Call, error: SatchelError) =>
     wantsJson(call.sent) ? errorAnswer(call, error) : errorPage(call, describe(error, call), error)
-  return (detail: object, next: (request: Addressed) => Promise<Response>) => {
-    async function handler({ request }: { readonly request: Request }) {
-      const call = callOf(request)
+  return (operationId: DoorName | null, next: (request: Addressed) => Promise<Response>) =>
+    route(operationId, async (call) => {
       call.refuse = refuse
       const host = await databaseOf(http, call)
       http.limits.login(call)
       return next({ call, host })
-    }
-    return [handler, { parse: 'none', detail }] as const
-  }
+    })
 }
 
 function wantsJson({ headers }: Request): boolean {

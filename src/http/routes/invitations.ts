@@ -16,14 +16,14 @@ export function invitationRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'invitations' })
     .get(
       '/:database/invitation',
-      ...asPage({ operationId: 'showInvitation' }, async ({ call, host }) => {
+      ...asPage('showInvitation', async ({ call, host }) => {
         const shown = await host.invitations.show(secretOf(call), http.origins.isDevelopment())
         return pageAnswer(call, invitationPage(shown), { sendsForm: true })
       }),
     )
     .post(
       '/:database/invitation',
-      ...asPage({ operationId: 'answerInvitation' }, async ({ call, host }) => {
+      ...asPage('answerInvitation', async ({ call, host }) => {
         requireOwnPage(call.sent)
         const secret = secretOf(call)
         const form = await readForm(http.bodies, call.sent, ['answer'], 'The answer must be a form')

@@ -17,6 +17,7 @@ import { type Message, pages, seeOther } from '../pages/page'
 /** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
 export function oauthRoutes(http: HttpContext): AnyElysia {
   const asPage = pages(http, explain)
+  // The callback is in no description: only login providers use it, and Satchel gives them the address.
   return new Elysia({ name: 'oauth' })
     .get(
       '/:database/auth-providers',
@@ -31,7 +32,7 @@ export function oauthRoutes(http: HttpContext): AnyElysia {
     )
     .get(
       '/:database/oauth/login/:provider',
-      ...asPage({ operationId: 'beginLogin' }, async ({ call, host }) => {
+      ...asPage('beginLogin', async ({ call, host }) => {
         const query = new URLSearchParams(call.query)
         const address = await requireAddress(host)
         const provider = segment(call, 3)
@@ -51,7 +52,7 @@ export function oauthRoutes(http: HttpContext): AnyElysia {
     )
     .get(
       '/:database/oauth/callback/:provider',
-      ...asPage(HIDDEN, async ({ call, host }) => {
+      ...asPage(null, async ({ call, host }) => {
         const step = await host.providers.finish({
           provider: segment(call, 3),
           query: new URLSearchParams(call.query),
@@ -62,7 +63,7 @@ export function oauthRoutes(http: HttpContext): AnyElysia {
     )
     .post(
       '/:database/oauth/callback/:provider',
-      ...asPage(HIDDEN, async ({ call, host }) => {
+      ...asPage(null, async ({ call, host }) => {
         const address = await requireAddress(host)
         const sentence = 'The answer of a provider must be a form'
         const query = await readForm(http.bodies, call.sent, POSTED, sentence)
@@ -97,8 +98,6 @@ function applicationOf({ sent, path }: Call): URL | undefined {
   return page !== null && isWeb(page) ? page : undefined
 }
 
-/** Only login providers use these routes, and Satchel gives them the address. */
-const HIDDEN = { hide: true }
 /** Marks a browser that was redirected to the public address already, to prevent a loop. */
 const MOVED = 'moved'
 /** The fields that providers post: the parameters of a redirect (OAuth 2.0 Form Post Response Mode), and Apple's `user`. */

@@ -88,22 +88,9 @@ interface Operation {
   readonly answer: (request: Authorised) => Promise<Response>
 }
 
-/** The five operations of a view. */
+/** The five operations on the tables of a view. */
 export function operations(http: HttpContext, paths: TablePaths): readonly Operation[] {
-  const { name, table, object } = paths
-  const { list, get, upsert, replace, remove } = tableHandlers(http, paths)
-  return [
-    { operationId: `${name}List`, method: 'GET', path: table, answer: list },
-    { operationId: `${name}Get`, method: 'GET', path: object, answer: get },
-    { operationId: `${name}Upsert`, method: 'POST', path: table, answer: upsert },
-    { operationId: `${name}Replace`, method: 'PUT', path: object, answer: replace },
-    { operationId: `${name}Delete`, method: 'DELETE', path: object, answer: remove },
-  ]
-}
-
-/** The five operations on the tables of a view: each takes a call and gives its response. */
-function tableHandlers(http: HttpContext, paths: TablePaths) {
-  const { view, tableIndex, translateQuery } = paths
+  const { name, view, table: tablePath, object: objectPath, tableIndex, translateQuery } = paths
   const tableOf = (call: Call) => segment(call, tableIndex)
   const keyOf = (call: Call) => segment(call, tableIndex + 1)
 
@@ -148,39 +135,43 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
     return answerStored(call, stored, isArray, isMinimal)
   }
 
-  return {
-    list: async ({ call, host, actor }: Authorised): Promise<Response> => {
-      const query = parseFilters(translateQuery?.(call.query) ?? call.query)
-      let chunks = 0
-      const reserve = (bytes: number) => {
-        // A signal takes time to make, and most pages are one chunk.
-        if (chunks > 0 && call.sent.signal.aborted) throw aborted()
-        chunks += 1
-        call.reservation.reserve(bytes)
-      }
-      const list = await listObjects(host.database, actor, view, tableOf(call), query, reserve)
-      const options = {
-        failed: (error: unknown) => http.failure(call.id, error),
-        reservation: call.reservation,
-      }
-      return answer(call, jsonArray(list, options), { headers: nextLink(call, list.after) })
-    },
-
-    get: async ({ call, host, actor }: Authorised): Promise<Response> =>
-      answer(call, await getObject(host.database, actor, view, tableOf(call), keyOf(call))),
-
-    upsert: (request: Authorised) => store(request),
-
-    replace: (request: Authorised) => store(request, keyOf(request.call)),
-
-    remove: async ({ call, host, actor }: Authorised): Promise<Response> => {
-      const [table, key] = [tableOf(call), keyOf(call)]
-      const now = host.clock.now()
-      const removal = { actor, view, table, key, now, rulesByTable: ROW_RULES }
-      await removeObject(host.database, removal)
-      return answer(call, null, { status: 204, type: null })
-    },
+  async function list({ call, host, actor }: Authorised): Promise<Response> {
+    const query = parseFilters(translateQuery?.(call.query) ?? call.query)
+    let chunks = 0
+    const reserve = (bytes: number) => {
+      // A signal takes time to make, and most pages are one chunk.
+      if (chunks > 0 && call.sent.signal.aborted) throw aborted()
+      chunks += 1
+      call.reservation.reserve(bytes)
+    }
+    const found = await listObjects(host.database, actor, view, tableOf(call), query, reserve)
+    const options = {
+      failed: (error: unknown) => http.failure(call.id, error),
+      reservation: call.reservation,
+    }
+    return answer(call, jsonArray(found, options), { headers: nextLink(call, found.after) })
   }
+
+  async function get({ call, host, actor }: Authorised): Promise<Response> {
+    return answer(call, await getObject(host.database, actor, view, tableOf(call), keyOf(call)))
+  }
+
+  async function remove({ call, host, actor }: Authorised): Promise<Response> {
+    const [table, key] = [tableOf(call), keyOf(call)]
+    const now = host.clock.now()
+    const removal = { actor, view, table, key, now, rulesByTable: ROW_RULES }
+    await removeObject(host.database, removal)
+    return answer(call, null, { status: 204, type: null })
+  }
+
+  const replace = (request: Authorised) => store(request, keyOf(request.call))
+  return [
+    { operationId: `${name}List`, method: 'GET', path: tablePath, answer: list },
+    { operationId: `${name}Get`, method: 'GET', path: objectPath, answer: get },
+    { operationId: `${name}Upsert`, method: 'POST', path: tablePath, answer: store },
+    { operationId: `${name}Replace`, method: 'PUT', path: objectPath, answer: replace },
+    { operationId: `${name}Delete`, method: 'DELETE', path: objectPath, answer: remove },
+  ]
 }
 
 /** A request with objects to store. */

@@ -3,7 +3,8 @@ import { SatchelError } from '../../domain/value/error'
 import type { Routes } from '../../openapi/document'
 import type { Assets } from '../../openapi/page'
 import { answer } from '../answer'
-import { callOf, segment } from '../call'
+import { segment } from '../call'
+import { route } from '../caller'
 import type { HttpContext, RestOperation } from '../context'
 
 /**
@@ -33,29 +34,26 @@ export function openapiRoutes(
   return new Elysia({ name: 'openapi' })
     .get(
       '/openapi',
-      async ({ request }) => {
-        http.limits.other(callOf(request))
+      ...route('readDocumentation', async (call) => {
+        http.limits.other(call)
         const { page, PAGE_POLICY } = await import('../../openapi/page')
-        return answer(callOf(request), page(await findAssets()), {
+        return answer(call, page(await findAssets()), {
           type: 'text/html;charset=utf-8',
           headers: { 'Cache-Control': REVALIDATE, 'Content-Security-Policy': PAGE_POLICY },
         })
-      },
-      { detail: { operationId: 'readDocumentation' } },
+      }),
     )
     .get(
       '/openapi/json',
-      async ({ request }) => {
-        http.limits.other(callOf(request))
+      ...route('describeInterface', async (call) => {
+        http.limits.other(call)
         document ??= await describeInterface()
-        return answer(callOf(request), document, { headers: { 'Cache-Control': REVALIDATE } })
-      },
-      { detail: { operationId: 'describeInterface' } },
+        return answer(call, document, { headers: { 'Cache-Control': REVALIDATE } })
+      }),
     )
     .get(
       '/openapi/assets/:asset',
-      async ({ request }) => {
-        const call = callOf(request)
+      ...route('loadAsset', async (call) => {
         http.limits.other(call)
         const { served } = await findAssets()
         const asset = served.get(segment(call, 2))
@@ -66,8 +64,7 @@ export function openapiRoutes(
           type: asset.type,
           headers: { 'Cache-Control': IMMUTABLE },
         })
-      },
-      { detail: { operationId: 'loadAsset' } },
+      }),
     )
 }
 

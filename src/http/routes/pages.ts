@@ -4,7 +4,8 @@ import { SatchelError } from '../../domain/value/error'
 import { isLoopbackHost } from '../../domain/value/web-address'
 import { isLoopback } from '../../net/networks'
 import { answer } from '../answer'
-import { type Call, callOf, segment } from '../call'
+import { type Call, segment } from '../call'
+import { route } from '../caller'
 import type { HttpContext } from '../context'
 import { errorPage, pageAnswer, wantsPage } from '../pages/page'
 
@@ -38,8 +39,7 @@ export function pageRoutes(http: HttpContext) {
   return new Elysia({ name: 'pages' })
     .get(
       '/',
-      async ({ request }) => {
-        const call = callOf(request)
+      ...route('describeService', async (call) => {
         if (wantsPage(call.sent)) {
           return await welcome(call, isHere(http, call) ? await http.hosts.list() : undefined)
         }
@@ -47,19 +47,13 @@ export function pageRoutes(http: HttpContext) {
           call,
           JSON.stringify({ name: 'satchel', version: http.version, documentation: '/openapi' }),
         )
-      },
-      { detail: { operationId: 'describeService' } },
+      }),
     )
-    .get('/docs', ({ request }) => guide(callOf(request), undefined), {
-      detail: { operationId: 'readGuides' },
-    })
-    .get('/docs/:guide', ({ request }) => guide(callOf(request), segment(callOf(request), 1)), {
-      detail: { operationId: 'readGuide' },
-    })
+    .get('/docs', ...route('readGuides', (call) => guide(call, undefined)))
+    .get('/docs/:guide', ...route('readGuide', (call) => guide(call, segment(call, 1))))
     .get(
       '/:database',
-      async ({ request }) => {
-        const call = callOf(request)
+      ...route(null, async (call) => {
         const isPage = wantsPage(call.sent)
         const name = segment(call, 0)
         // Programs are told the methods of a route that the server has here.
@@ -69,8 +63,7 @@ export function pageRoutes(http: HttpContext) {
         const isShown = isPage && isHere(http, call) && isDatabaseName(name)
         if (isShown && (await http.hosts.list()).includes(name)) return await welcome(call, [name])
         throw new SatchelError('UNKNOWN_ROUTE', 'There is no route at this address: see /openapi')
-      },
-      { detail: { hide: true } },
+      }),
     )
 }
 

@@ -1,42 +1,32 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { SatchelError } from '../../domain/value/error'
 import { answer, errorAnswer, publicError } from '../answer'
-import { bearerToken } from '../caller'
-import { type Call, callOf } from '../call'
+import { bearerToken, route } from '../caller'
+import type { Call } from '../call'
 import type { HttpContext } from '../context'
 import { answerToken } from './tokens'
 
 /** Routes of the server itself (protocol.md §12). */
 export function serviceRoutes(http: HttpContext): AnyElysia {
-  const routes = new Elysia({ name: 'service' })
-    .get('/health', ({ request }) => answer(callOf(request), '{"status":"healthy"}'), {
-      detail: { operationId: 'checkHealth' },
-    })
+  // The command line client is given an address with or without `/service`; the SDK adds it.
+  const logIn = (call: Call) => answerToken(http, call)
+  const create = (call: Call) => createDatabase(http, call)
+  return new Elysia({ name: 'service' })
+    .get('/health', ...route('checkHealth', (call) => answer(call, '{"status":"healthy"}')))
     .get(
       '/ready',
-      async ({ request }) => {
-        const call = callOf(request)
+      ...route('checkReadiness', async (call) => {
         if (!http.isReady()) {
           throw new SatchelError('BUSY', 'The server is stopping', { retryAfter: 5 })
         }
         await http.hosts.check()
         return answer(call, '{"status":"ready"}')
-      },
-      { detail: { operationId: 'checkReadiness' } },
+      }),
     )
-  // The command line client is given an address with or without `/service`; the SDK adds it.
-  for (const prefix of ['', '/service']) {
-    routes
-      .post(`${prefix}/token`, ({ request }) => answerToken(http, callOf(request)), {
-        parse: 'none',
-        detail: { operationId: prefix === '' ? 'requestServiceToken' : 'requestServiceTokenOfSdk' },
-      })
-      .post(`${prefix}/create-db`, ({ request }) => createDatabase(http, callOf(request)), {
-        parse: 'none',
-        detail: { operationId: prefix === '' ? 'createDatabase' : 'createDatabaseOfSdk' },
-      })
-  }
-  return routes
+    .post('/token', ...route('requestServiceToken', logIn))
+    .post('/create-db', ...route('createDatabase', create))
+    .post('/service/token', ...route('requestServiceTokenOfSdk', logIn))
+    .post('/service/create-db', ...route('createDatabaseOfSdk', create))
 }
 
 async function createDatabase(http: HttpContext, call: Call): Promise<Response> {
