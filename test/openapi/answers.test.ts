@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { type DoorName, DOORS } from '../../src/domain/access/door'
 import { ALICE } from '../http/setup'
 import { fill, setupDocument } from './setup'
 
@@ -33,41 +32,6 @@ describe('the document of GET /openapi/json', () => {
           expect({ value, faults: server.faults(schema, value) }).toEqual({ value, faults: [] })
         }
       }
-    }
-  })
-
-  test('knows who may: without a token, and without one of the scopes', async () => {
-    await using server = await setupDocument()
-    for (const { path, method, operation } of server.operations) {
-      const scopes = operation['x-required-scopes']
-      const call = async (token?: string) => {
-        const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-        const answer = await fetch(server.url + fill(path), { method, headers })
-        return { status: answer.status, text: await answer.text() }
-      }
-      if (scopes === undefined) {
-        expect(operation.security.every((requirement) => !('bearer' in requirement))).toBe(true)
-        if (operation.operationId !== 'requestToken') {
-          expect([200, 400, 404]).toContain((await call()).status)
-        }
-        continue
-      }
-      const door = DOORS[operation.operationId as DoorName]
-      const isPartlyPublic = typeof door === 'object' && 'withToken' in door
-      const none = isPartlyPublic ? [{}] : []
-      expect(operation.security).toEqual([{ bearer: scopes }, { client: scopes }, ...none])
-      const isRefused = !isPartlyPublic || operation.operationId === 'downloadBlob'
-      expect((await call()).status).toBe(isRefused ? 401 : 400)
-      for (const missing of scopes) {
-        expect(operation.description).toContain(`\`${missing}\``)
-        const rest = scopes.filter((scope) => scope !== missing)
-        const refused = await call(await server.token({ sub: ALICE, scopes: rest }))
-        expect(refused.status).toBe(403)
-        expect(JSON.parse(refused.text)).toMatchObject({ reason: `scope ${missing}` })
-      }
-      if (PROVEN.has(operation.operationId)) continue
-      const served = await call(await server.token({ sub: ALICE, scopes }))
-      expect([200, 204, 400, 404]).toContain(served.status)
     }
   })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { version } from '../../package.json'
+import { doorOf, scopesOf } from '../../src/domain/access/door'
 import { SCOPES } from '../../src/domain/value/scope'
 import { STATUS } from '../../src/openapi/status'
 import { fill, setupDocument } from './setup'
@@ -98,6 +99,20 @@ describe('GET /openapi/json', () => {
         (method) => method !== 'head' && method !== 'options',
       )
       expect(allowed.toSorted()).toEqual(Object.keys(methods).toSorted())
+    }
+  })
+
+  test('says the scopes of each door', async () => {
+    await using server = await setupDocument()
+    for (const { operation } of server.operations) {
+      const { operationId, security, description, 'x-required-scopes': scopes } = operation
+      const door = doorOf(operationId)
+      const none = typeof door === 'object' && 'withToken' in door ? [{}] : []
+      const bearers = security.filter((requirement) => 'bearer' in requirement)
+      if (scopes === undefined) expect(bearers).toEqual([])
+      else expect(security).toEqual([{ bearer: scopes }, { client: scopes }, ...none])
+      expect(scopes ?? []).toEqual([...(scopesOf(door) ?? [])])
+      for (const scope of scopes ?? []) expect(description).toContain(`\`${scope}\``)
     }
   })
 
