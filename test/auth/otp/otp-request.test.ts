@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { addOrigin } from '../../../src/domain/database/origin'
-import { codeOf, HOUR, MINUTE, refusalOf } from '../setup'
+import { codeOf, MINUTE, refusalOf } from '../setup'
 import { ALICE, BOB, reopen, setupOtp } from '../otp-setup'
 import { OTP_BITS, createOtpHash, newOtp, foldOtp } from '../../../src/auth/otp/otp-request'
 
@@ -120,16 +120,6 @@ describe('how often (promise 21)', () => {
     for (let asked = 0; asked < 10; asked++) await server.ask()
     await using again = await reopen(server)
     expect(await codeOf(() => again.ask())).toBe('TOO_MANY_REQUESTS')
-  })
-
-  test('one network can request codes, for all addresses together', async () => {
-    await using server = await setupOtp({ otp: { perNetwork: 3 } })
-    const from = (address: string, email: string) => server.ask({ email }, { address })
-    for (const name of ['a', 'b', 'c']) await from('203.0.113.1', `${name}@example.com`)
-    expect(await codeOf(() => from('203.0.113.1', 'd@example.com'))).toBe('TOO_MANY_REQUESTS')
-    await from('203.0.113.2', 'd@example.com')
-    server.clock.advance(HOUR)
-    await from('203.0.113.1', 'd@example.com')
   })
 
   test('one network tries ids that do not exist, without harm to the codes behind the same address', async () => {
