@@ -99,23 +99,4 @@ describe('grant_type authorization_code', () => {
       expect(await users.json()).toMatchObject({ data: [{ userId: 'alice@example.com' }] })
     }
   })
-
-  test('169: is rejected by the policy after the login, not before', async () => {
-    await using server = await setupLogins()
-    await connectOpenId(server, { type: 'google' })
-    const registered = await server.exchange(await codeOfLogin(server, 'google'), {
-      intent: 'login',
-    })
-    expect(registered).toEqual({
-      status: 403,
-      body: expect.objectContaining({
-        code: 'USER_NOT_REGISTERED',
-        message: expect.stringContaining('not registered'),
-      }),
-    })
-    const accepted = await server.exchange(await codeOfLogin(server, 'google'), {
-      intent: 'register',
-    })
-    expect(accepted.status).toBe(200)
-  })
 })

@@ -33,6 +33,7 @@ const SITUATIONS: readonly [string, Situation][] = [
   ['USER_NOT_REGISTERED', { newUsers: 'reject' }],
   ['USER_NOT_REGISTERED', { newUsers: 'reject', intent: 'login' }],
   ['USER_NOT_REGISTERED', { newUsers: 'prod', intent: 'login' }],
+  ['USER_NOT_REGISTERED', { newUsers: 'webhook', intent: 'login' }],
   ['USER_NOT_ACCEPTED', { newUsers: 'reject', intent: 'register' }],
   ['NO_SEATS_AVAILABLE', { newUsers: 'prod', seats: 0 }],
   ['USER_DEACTIVATED', { isDeactivated: true }],
@@ -72,6 +73,12 @@ describe('72, 169: the policy says no', () => {
       // Other refusals begin with a type (protocol.md §2.2).
       expect(body).not.toHaveProperty('type')
     }
+  })
+
+  test('but not to a newcomer who registers where that is open', async () => {
+    await using server = await setupLogins()
+    const answer = await WAYS.otp(server, { intent: 'register' })
+    expect(answer).toMatchObject({ status: 200, body: { userType: 'prod' } })
   })
 
   test('with what a demo user is told who is none', async () => {

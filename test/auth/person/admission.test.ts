@@ -47,30 +47,6 @@ const findAlice = ({ database }: TestAuthority) =>
   database.read((tx) => tx.users.find('alice@example.com'))
 
 describe('a newcomer (protocol.md §2.3)', () => {
-  test.each([
-    ['prod', undefined, 'prod'],
-    ['prod', 'register', 'prod'],
-    ['prod', 'login', 'USER_NOT_REGISTERED'],
-    ['eval', undefined, 'eval'],
-    ['eval', 'register', 'eval'],
-    ['eval', 'login', 'USER_NOT_REGISTERED'],
-    ['reject', undefined, 'USER_NOT_REGISTERED'],
-    ['reject', 'register', 'USER_NOT_ACCEPTED'],
-    ['reject', 'login', 'USER_NOT_REGISTERED'],
-    ['webhook', undefined, 'WEBHOOK_ERROR'],
-    ['webhook', 'register', 'WEBHOOK_ERROR'],
-    ['webhook', 'login', 'USER_NOT_REGISTERED'],
-  ] as const)('under the policy %s with the intent %p: %s', async (newUsers, intent, outcome) => {
-    await using server = await setup({ newUsers, hookUrl: HOOK })
-    if (outcome === 'prod' || outcome === 'eval') {
-      expect(await server.login(intent)).toMatchObject({ userType: outcome })
-      expect(await findAlice(server)).toMatchObject({ type: outcome })
-    } else {
-      expect(await codeOf(() => server.login(intent))).toBe(outcome)
-      expect(await findAlice(server)).toBeUndefined()
-    }
-  })
-
   test('is under the policy too when a client vouches for them', async () => {
     await using server = await setup({ newUsers: 'reject' })
     expect(await codeOf(() => server.ask({ claims: alice }))).toBe('USER_NOT_REGISTERED')
