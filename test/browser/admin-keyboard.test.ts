@@ -111,6 +111,22 @@ test('arrows move in lists, and a key that presses a button does nothing else', 
   await page.getByRole('button', { name: 'Pause' }).waitFor()
 })
 
+test('Escape closes the list of pages on a narrow screen, and gives the focus back', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/people')
+  await page.setViewportSize({ width: 360, height: 640 })
+  const opener = page.getByRole('button', { name: 'Pages' })
+  await opener.focus()
+  await page.keyboard.press('Enter')
+  await page.locator('.sidebar.open').waitFor()
+  for (let times = 0; times < 3; times += 1) await page.keyboard.press('Tab')
+  await page.keyboard.press('Escape')
+  await page.locator('.sidebar.open').waitFor({ state: 'detached' })
+  expect(await opener.evaluate((element) => element.matches(':focus'))).toBe(true)
+})
+
 async function fill({ commands, main, ...server }: AdminServer): Promise<void> {
   const input = { database: 'main' }
   const upload = new Blob(['{"todoItems":"@id"}']).stream()

@@ -1,10 +1,12 @@
 import { signal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { moveByArrows } from '../parts/arrow-keys'
 import { Icon, type IconName } from '../parts/icon'
 import { isReachable } from '../server/request'
 import { logOut, session } from '../server/session'
 import { databaseNames } from './databases'
 import { showHelp } from './help'
+import { useShortcut } from './keys'
 import { showPalette } from './palette'
 import { openPages, type PageInfo } from './pages'
 import { chooseDatabase, database, hrefOf, place } from './route'
@@ -14,10 +16,18 @@ import { nextTheme, theme, type Theme } from './theme'
 const isOpen = signal(false)
 
 export function Sidebar() {
+  const opener = useRef<HTMLButtonElement>(null)
+  const close = () => (isOpen.value = false)
+  const closeByKey = () => {
+    close()
+    opener.current?.focus()
+  }
+  useShortcut('Escape', 'Close the list of pages', closeByKey, isOpen.value)
   return (
     <>
       <header class="bar">
         <button
+          ref={opener}
           class="plain"
           aria-label="Pages"
           aria-expanded={isOpen.value}
@@ -32,7 +42,7 @@ export function Sidebar() {
           <Icon name="search" />
         </button>
       </header>
-      {isOpen.value && <div class="veil" onClick={() => (isOpen.value = false)} />}
+      {isOpen.value && <div class="veil" onClick={close} />}
       <aside class={`sidebar ${isOpen.value ? 'open' : ''}`}>
         <div class="brand">
           <img src={iconAddress()} alt="" width="24" height="24" />
