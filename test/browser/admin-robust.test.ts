@@ -84,6 +84,26 @@ test('Live and the log show hostile names as text the moment they come', async (
   expect(faults).toEqual([])
 })
 
+test('reasons and titles show each character of a name', async () => {
+  await using server = await setupAdmin()
+  const post = await notesOf(server)
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands)
+  await page.getByText('Following').waitFor()
+  await post({ id: 'a\u202eb' })
+  const key = page.locator('.entry .object-key')
+  await key.waitFor()
+  expect(await key.getAttribute('title')).toBe('a\\u202eb')
+  const json = { code: 'OTP_EXPIRED', message: 'No link "c\u202ed"' }
+  await page.route('**/admin/session', (route) => route.fulfill({ status: 403, json }))
+  await go(page, '#used')
+  await page.locator('.toast').getByText('No link "c\\u202ed"').waitFor()
+  await page.route('**/admin/api/user.list', (route) => route.fulfill({ status: 403, json }))
+  await go(page, '#/main/people')
+  await page.locator('.failure').getByText('No link "c\\u202ed"').waitFor()
+})
+
 test('on a slow network the first page is a few kilobytes, and can be used', async () => {
   await using server = await setupAdmin()
   await using device = await browser.openDevice()

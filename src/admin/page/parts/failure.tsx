@@ -1,5 +1,6 @@
 import { sentenceOf } from '../server/refusal'
 import { Icon } from './icon'
+import { visible } from './visible'
 
 /** The reason why a part shows nothing. */
 export function Failure({ error, onAgain }: { error: unknown; onAgain?: () => void }) {
@@ -7,7 +8,7 @@ export function Failure({ error, onAgain }: { error: unknown; onAgain?: () => vo
   return (
     <div class="failure" role="alert">
       <Icon name="alert" />
-      <span dir="auto">{sentenceOf(error)}</span>
+      <span dir="auto">{visible(sentenceOf(error))}</span>
       {onAgain !== undefined && (
         <button class="small-button" onClick={onAgain}>
           Try again

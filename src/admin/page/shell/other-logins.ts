@@ -1,4 +1,3 @@
-import { visible } from '../parts/visible'
 import { isPersonHere } from '../server/presence'
 import { refreshSession, session } from '../server/session'
 import { tellDone } from './toasts'
@@ -13,7 +12,7 @@ export function watchLogins(): () => void {
     const login = session.peek()?.otherLogin
     if (login === null || login === undefined || login.at <= known) return
     known = login.at
-    tellDone(`Another login has begun, from ${visible(login.address)}: Server, Logins has them all`)
+    tellDone(`Another login has begun, from ${login.address}: Server, Logins has them all`)
   }
   const timer = setInterval(() => {
     if (session.peek() && isPersonHere()) void look().catch(() => undefined)

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { sentenceOf } from '../server/refusal'
 import { Icon } from '../parts/icon'
+import { visible } from '../parts/visible'
 
 interface Toast {
   readonly id: number
@@ -47,7 +48,7 @@ export function Toasts() {
       {toasts.value.map(({ id, kind, text, action }) => (
         <div key={id} class={`toast ${kind}`}>
           <Icon name={kind === 'good' ? 'check' : 'alert'} />
-          <span dir="auto">{text}</span>
+          <span dir="auto">{visible(text)}</span>
           {action !== undefined && (
             <button
               class="small-button"
