@@ -26,6 +26,22 @@ test('Live follows on when the times of the session are asked for', async () => 
   expect({ follows: follows(), faults }).toEqual({ follows: 1, faults: [] })
 })
 
+test('a page that nobody is at asks for nothing by itself, so that its session ends', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  await page.clock.install()
+  await openAdmin(page, server.commands)
+  await page.getByText('Following').waitFor()
+  const asks = countRequests(page, 'session')
+  await page.clock.fastForward('06:00')
+  await page.mouse.move(100, 100)
+  const asked = page.waitForResponse((answer) => answer.url().endsWith('/admin/session'))
+  await page.clock.fastForward('00:31')
+  await asked
+  expect(asks()).toBe(1)
+})
+
 test('a session that ends shows the login at once, and Log and Live go on after it', async () => {
   await using server = await setupAdmin()
   await using device = await browser.openDevice()

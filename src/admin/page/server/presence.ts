@@ -1,5 +1,5 @@
 /** A page that asks by itself would keep its session open for ever. */
-const STAYS_MS = 20 * 60_000
+const STAYS_MS = 5 * 60_000
 
 let lastSign = Date.now()
 for (const type of ['pointerdown', 'pointermove', 'keydown', 'focus'] as const) {
