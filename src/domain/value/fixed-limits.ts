@@ -16,6 +16,7 @@ export interface FixedLimit {
     | 'the oldest is forgotten'
     | 'it is executed, and not kept'
     | 'the others are left out'
+    | 'others wait, and one whose reader stalls for seconds is cut'
 }
 
 /**
@@ -131,6 +132,12 @@ export const FIXED_LIMITS = {
     unit: 'at a time',
     of: 'syncs of a user, or of a network without a token, that wait because of `firstSyncs`',
     beyond: 'new ones are refused',
+  },
+  streamedSyncs: {
+    most: 2,
+    unit: 'at a time',
+    of: 'long answers to syncs of a user, or of a network without a token, of eight to all callers',
+    beyond: 'others wait, and one whose reader stalls for seconds is cut',
   },
   frameMebibytes: {
     most: 64,

@@ -1,7 +1,7 @@
 import type { AdminSessions, LiveSession } from '../../auth/admin/sessions'
 import { aborted, SatchelError } from '../../domain/value/error'
 import { sharedTurn } from '../../domain/value/turn'
-import { createSlots, type Slots } from '../../limits/slots'
+import { createSlots } from '../../limits/slots'
 import { STATUS } from '../../openapi/status'
 import { pacedStream } from '../body/json-stream'
 import { asEvents } from './answers'
@@ -19,22 +19,16 @@ export interface Turns {
 }
 
 export function createTurns(): Turns {
-  const slotsByCaller = new Map<string, Slots>()
+  const slots = createSlots({ mostOfOwner: MOST_AT_ONCE })
   return {
     async enter({ id, client, database }, signal) {
       // A client may have several logins.
-      const caller = client === null ? id : `${database} ${client.id}`
-      const slots = slotsByCaller.get(caller) ?? createSlots(MOST_AT_ONCE)
-      slotsByCaller.set(caller, slots)
-      const leave = await slots.take(signal)
-      const over = () => {
-        leave()
-        if (slots.isFree) slotsByCaller.delete(caller)
-      }
+      const owner = client === null ? id : `${database} ${client.id}`
+      const leave = await slots.take({ owner, signal })
       // The steps of an operation that is soon over leave no turn of the event loop to others.
       await sharedTurn()
-      if (!signal.aborted) return over
-      over()
+      if (!signal.aborted) return leave
+      leave()
       throw aborted()
     },
   }

@@ -50,8 +50,8 @@ export interface StreamReservation {
    * there is too little memory; throws `BUSY` when that does not suffice.
    */
   resize(bytes: number): void
-  /** Leaves the memory to a stream; `cut` ends the stream when others need the memory. */
-  handOver(cut: () => void): void
+  /** Leaves the memory to a stream; `cut` ends the stream for this reason, in favour of others. */
+  handOver(cut: (reason: string) => void): void
   /** Called when a part begins to wait for the reader. */
   offered(): void
   /** Counts bytes that the reader accepted. Nothing waits for it then. */
@@ -93,7 +93,7 @@ export function pacedStream(
   let fail = (_error: Error) => {}
   // Set now, too: a response that the server never begins to send must end.
   let timer = setTimeout(stalled, stall)
-  reservation?.handOver(() => breakOff('others needed its memory'))
+  reservation?.handOver(breakOff)
 
   function end(reason?: string): void {
     isOver = true

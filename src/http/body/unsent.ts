@@ -45,6 +45,8 @@ export interface AnswerReservation extends StreamReservation {
   bodyOf(text: string, isDone: boolean): string | ReadableStream<Uint8Array>
   /** Releases the memory unless a stream has it; returns true when one has. */
   settle(): boolean
+  /** Cuts a stream whose reader stalls, in favour of answers that wait for their turn; returns true then. */
+  yields(): boolean
 }
 
 /** The memory of one answer. */
@@ -54,7 +56,7 @@ interface Answer extends Reservation {
   /** How long it has waited for its reader before, ms. */
   waited: number
   acceptedBytes: number
-  cut: (() => void) | undefined
+  cut: ((reason: string) => void) | undefined
 }
 
 export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() } = {}): Unsent {
@@ -67,7 +69,7 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
     return [...streams]
       .filter((other) => other !== answer && other.bytes > 0 && isStalled(other, now, stalledMs))
       .toSorted((one, other) => (one.waitsSince ?? now) - (other.waitsSince ?? now))
-      .map(({ owner, cut }) => ({ owner, cut: () => cut?.() }))
+      .map(({ owner, cut }) => ({ owner, cut: () => cut?.('others needed its memory') }))
   }
 
   const account = ledger.open<Answer>('unsent answers', {
@@ -153,6 +155,13 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
         if (answer?.cut !== undefined) return true
         reservation.release()
         return false
+      },
+
+      yields() {
+        if (answer?.cut === undefined) return false
+        if (!isStalled(answer, performance.now(), stalledMs)) return false
+        answer.cut('others waited for their turn')
+        return true
       },
     }
     return reservation

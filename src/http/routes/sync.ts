@@ -10,7 +10,7 @@ import { type AnswerPart, beginAnswer, type BegunAnswer } from '../../domain/syn
 import { readSyncBody } from '../../domain/sync/body'
 import { movedBy, readSyncRequest, type SyncRequest } from '../../domain/sync/request'
 import { isFirstSync, storeRequest } from '../../domain/sync/sync'
-import { aborted, SatchelError } from '../../domain/value/error'
+import { SatchelError } from '../../domain/value/error'
 import { FIXED_LIMITS } from '../../domain/value/fixed-limits'
 import { createCollector, createRelief } from '../../sync/garbage'
 import type { Answering } from '../../sync/hub'
@@ -52,7 +52,7 @@ export function createSync(http: HttpContext): AnswerSync {
     large: (pieces, grow) => readSyncBody(pieces, http.writeLimits, grow),
   }
   const relieve = createRelief(RELIEF_BYTES)
-  const streams = createSlots(MAX_STREAMS)
+  const streams = createSlots({ most: MAX_STREAMS, mostOfOwner: FIXED_LIMITS.streamedSyncs.most })
   const streamed = createCollector(COLLECT_AFTER_CHARACTERS)
   const countStreamed = (characters: number) => {
     if (streams.isShared) streamed(characters)
@@ -75,9 +75,9 @@ export function createSync(http: HttpContext): AnswerSync {
       store({ call, host, actor, refund, bytes }, movedBy(request, host.lead()), stack),
     )
     const { first, rest } = await begin(stored, async () => {
-      stack.defer(await streams.take())
-      // The caller is gone: another one has its turn.
-      if (call.sent.signal.aborted) throw aborted()
+      const yields = () => call.reservation.yields()
+      const { caller: owner, sent } = call
+      stack.defer(await streams.take({ owner, signal: sent.signal, yields }))
     })
     if (rest === undefined) return answer(call, first.text)
     const parts = notingEach(stored, rest)

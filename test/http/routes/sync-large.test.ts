@@ -72,16 +72,21 @@ test('an object that is nested too deeply costs its transaction alone', async ()
   expect((await alice.get('/my/plain/flat')).status).toBe(200)
 })
 
-test('eight answers are streamed at a time, and cut short when they fail', async () => {
-  await using server = await setupData()
-  const alice = await server.as(ALICE)
+/** Rows of the caller of 20 MB, more than the network takes at once. */
+async function fill(caller: Caller): Promise<void> {
   const text = 'x'.repeat(100_000)
   for (let batch = 0; batch < 4; batch += 1) {
     const values = rows(50, { text }).map((row) => ({ ...row, id: `${row.id}-${batch}` }))
-    await alice.post('/my/plain', values)
+    expect((await caller.post('/my/plain', values)).status).toBe(200)
   }
+}
+
+test('two answers of a caller are streamed at a time, and cut short when they fail', async () => {
+  await using server = await setupData()
+  const alice = await server.as(ALICE)
+  await fill(alice)
   await using stalled = new AsyncDisposableStack()
-  const answers = Array.from({ length: 8 }, () => stalled.use(beginReading(server, alice)))
+  const answers = Array.from({ length: 2 }, () => stalled.use(beginReading(server, alice)))
   for (const { begun } of answers) await begun
   let isServed = false
   const waiting = sync(alice, []).then((answer) => {
@@ -99,6 +104,34 @@ test('eight answers are streamed at a time, and cut short when they fail', async
   expect(cut).toContain('"changes":[{"table":"plain"')
   expect(cut).not.toContain('"serverRevision"')
   expect(cut).not.toEndWith('0\r\n\r\n')
+})
+
+test('a caller who reads none of eight answers holds up nobody else', async () => {
+  await using server = await setupData()
+  const alice = await server.as(ALICE)
+  await fill(alice)
+  const bob = await server.as(BOB)
+  const values = rows(50, { text: 'x'.repeat(100_000) }).map((row) => ({
+    ...row,
+    id: `b${row.id}`,
+  }))
+  expect((await bob.post('/my/plain', values)).status).toBe(200)
+  await using stalled = new AsyncDisposableStack()
+  const answers = Array.from({ length: 8 }, () => stalled.use(beginReading(server, alice)))
+  await Promise.any(answers.map(({ begun }) => begun))
+  const answer = await sync(bob, [])
+  expect(operationsOf(answer.body as SyncAnswer)).toHaveLength(50)
+})
+
+test('an answer that nobody reads ends when another one waits for its turn', async () => {
+  await using server = await setupData()
+  const alice = await server.as(ALICE)
+  await fill(alice)
+  await using stalled = new AsyncDisposableStack()
+  const answers = Array.from({ length: 2 }, () => stalled.use(beginReading(server, alice)))
+  for (const { begun } of answers) await begun
+  expect((await sync(alice, [])).text).toEndWith('"}')
+  expect(server.lines.join('\n')).toContain('others waited for their turn')
 })
 
 /** A first sync whose answer is not read beyond its beginning. */
