@@ -98,7 +98,6 @@ export function createApplication(
       const of = typeof caller === 'string' ? ofPerson(caller, address) : ofCaller(caller, address)
       return await recordInDatabase({ folder, operation, caller: of }, database, run)
     },
-    deletions: folder.deletions,
     creation: createCreation(folder, config, () => mode.isDevelopment()),
     live,
     importLimits: folder.importLimits,

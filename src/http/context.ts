@@ -11,7 +11,6 @@ import type { Hosts } from '../host/hosts'
 import type { Signs } from '../host/serving'
 import type { Call } from './call'
 import type { ClientCredentials } from '../domain/database/client'
-import type { Deletions } from '../host/deletions'
 import type { Service } from '../auth/service'
 import type { Live } from '../sync/live'
 import type { AccessEntry } from '../log/log'
@@ -93,8 +92,6 @@ export interface HttpContext {
   readonly importLimits: PartLimits
   /** Keeps a line about a change that is no operation of the table, with the name of the operation that it is like. */
   readonly record: RecordChange
-  /** Databases that are marked for deletion. */
-  readonly deletions: Deletions
   /** Logins and new databases at the address of the server. */
   readonly creation: Creation
   /** The live connections. */
