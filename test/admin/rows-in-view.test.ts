@@ -54,6 +54,9 @@ test('any row of a million is scrolled to, and stays in view while the list grow
         const grown = { ...there, rows: view.rows + 200 }
         const { first } = rowsInView({ ...grown, top: topAfter(view.rows, grown) })
         expect(Math.abs(first - seen.first)).toBeLessThanOrEqual(1)
+        const moved = rowsInView({ ...grown, top: topAfter(view.rows, grown, 200) })
+        expect(moved.first).toBeLessThanOrEqual(at + 200)
+        expect(moved.end).toBeGreaterThan(at + 200)
       },
     ),
   )

@@ -6,7 +6,7 @@ import { Snippet } from '../parts/snippet'
 import { ObjectPanel } from '../object/object-panel'
 import { NewPanel } from '../object/new-panel'
 import { useOperation } from '../server/operation'
-import { database, goTo, place } from '../shell/route'
+import { database, goTo, place, replacePlace } from '../shell/route'
 import { Table, type Written } from './table'
 import { firstOf, type TableInfo, Tables } from './tables'
 
@@ -46,6 +46,7 @@ export function Data() {
         written={written?.table === current ? written : null}
         selected={key}
         onOpen={(row) => goTo('data', current, row.key)}
+        onMove={(row) => replacePlace({ ...place.value, rest: [current, row.key] })}
         onNew={() => add(null)}
       />
       {isNew && (

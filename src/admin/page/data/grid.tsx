@@ -10,6 +10,8 @@ import { shortText, Text } from '../parts/text'
 const ROW = 34
 interface GridProps {
   readonly count: number
+  /** How many rows were put before the first one, in all. */
+  readonly added: number
   /** Undefined while the row is not here. */
   readonly rowAt: (at: number) => Row | undefined
   /** The first rows, which say how wide the columns are. */
@@ -18,13 +20,15 @@ interface GridProps {
   readonly selected: string | null
   readonly label: string
   readonly onOpen: (row: Row) => void
+  /** Called with the next row where one is open. */
+  readonly onMove: (row: Row) => void
   /** Called with the first row in view, and the one after the last. */
   readonly onView: (first: number, end: number) => void
 }
 
 /** A table of which only the rows in view are drawn. The arrow keys move, Enter opens. */
 export function Grid(props: GridProps) {
-  const { count, rowAt, sample, columns, selected, label, onOpen, onView } = props
+  const { count, added, rowAt, sample, columns, selected, label, onOpen, onMove, onView } = props
   const box = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
   const [height, setHeight] = useState(600)
@@ -39,11 +43,18 @@ export function Grid(props: GridProps) {
     return () => observer.disconnect()
   }, [])
 
-  const view = useSteadyView({ top, height, rows: count, row: ROW })
+  const view = useSteadyView({ top, height, rows: count, row: ROW }, added)
   const { first, end, offset, total } = rowsInView(view)
   useLayoutEffect(() => {
-    if (view.top !== top && box.current !== null) box.current.scrollTop = view.top
+    if (view.top === top || box.current === null) return
+    box.current.scrollTop = view.top
+    setTop(view.top)
   }, [view.top, top])
+  const known = useRef(added)
+  useLayoutEffect(() => {
+    setActive(active + added - known.current)
+    known.current = added
+  }, [added])
   useEffect(() => onView(first, end))
 
   const widths = useMemo(() => widthsOf(sample, columns), [columns, sample[SAMPLE - 1], sample[0]])
@@ -60,7 +71,7 @@ export function Grid(props: GridProps) {
     setActive(at)
     if (box.current !== null) box.current.scrollTop = scrollTo(at, view)
     const row = rowAt(at)
-    if (selected !== null && row !== undefined) onOpen(row)
+    if (selected !== null && row !== undefined) onMove(row)
   }
   const onKey = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget) return
@@ -131,11 +142,12 @@ function placesOf(first: number, end: number): readonly number[] {
   return Array.from({ length: end - first }, (_, at) => first + at)
 }
 
-/** The view of a list that stays where it is while it grows. */
-function useSteadyView(view: View): View {
-  const before = useRef(view.rows)
-  const steady = { ...view, top: topAfter(before.current, view) }
-  before.current = view.rows
+/** The view of a list that stays where it is while the list grows; at its top, new rows are seen. */
+function useSteadyView(view: View, added: number): View {
+  const before = useRef({ rows: view.rows, added })
+  const above = view.top > 0 ? added - before.current.added : 0
+  const steady = { ...view, top: topAfter(before.current.rows, view, above) }
+  before.current = { rows: view.rows, added }
   return steady
 }
 

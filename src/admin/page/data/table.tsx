@@ -30,11 +30,13 @@ interface TableProps {
   readonly written: Written | null
   readonly selected: string | null
   readonly onOpen: (row: Row) => void
+  readonly onMove: (row: Row) => void
   readonly onNew: () => void
 }
 
 /** The objects of a table. */
-export function Table({ table, info, written, selected, onOpen, onNew }: TableProps) {
+export function Table(props: TableProps) {
+  const { table, info, written, selected, onOpen, onMove, onNew } = props
   const [finding, setFinding] = useState<Finding>(NO_FINDING)
   const [newestFirst, setNewestFirst] = useState(true)
   const [chosen, setChosen] = useState<readonly string[] | null>(null)
@@ -108,12 +110,14 @@ export function Table({ table, info, written, selected, onOpen, onNew }: TablePr
         <div class={isLoading && count === 0 ? 'waiting grid-box' : 'grid-box'}>
           <Grid
             count={count}
+            added={found.added}
             rowAt={(at) => itemAt(pages, at)}
             sample={sample}
             columns={columns}
             selected={selected}
             label={table}
             onOpen={onOpen}
+            onMove={onMove}
             onView={found.see}
           />
         </div>

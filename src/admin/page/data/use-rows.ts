@@ -38,6 +38,8 @@ interface State<Item> {
   readonly error: unknown
   /** When the first page was asked for, ms. */
   readonly askedAt: number
+  /** How many items were put before the first one, in all. */
+  readonly added: number
 }
 
 /** A long list, of which the pages near the view are here, and what goes on with it. */
@@ -85,6 +87,7 @@ const NONE: State<never> = {
   seen: null,
   error: undefined,
   askedAt: 0,
+  added: 0,
 }
 
 interface WholePage<Item> {
@@ -236,7 +239,10 @@ export function useLongList<Item>(
       const [known] = pages.current[0]?.items ?? []
       const added = items.findIndex((item) => known !== undefined && keyOf(item) === keyOf(known))
       if (added === -1) reload()
-      else show(prepend(pages.current, items.slice(0, added)))
+      else {
+        show(prepend(pages.current, items.slice(0, added)))
+        setState((before) => ({ ...before, added: before.added + added }))
+      }
     } catch (error) {
       if (signal.aborted || isAbort(error)) return
       setState((before) => ({ ...before, error }))

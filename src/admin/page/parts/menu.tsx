@@ -15,15 +15,22 @@ export function Menu({
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (!isOpen) return undefined
-    const close = (event: Event) => {
-      const isInside = event.target instanceof Node && box.current?.contains(event.target) === true
-      if (event instanceof KeyboardEvent ? event.key === 'Escape' : !isInside) setIsOpen(false)
+    const leave = ({ target }: Event) => {
+      if (!(target instanceof Node && box.current?.contains(target) === true)) setIsOpen(false)
     }
-    document.addEventListener('pointerdown', close)
-    document.addEventListener('keydown', close)
+    const escape = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape') return
+      // The panel beside it stays.
+      event.preventDefault()
+      setIsOpen(false)
+      box.current?.querySelector('button')?.focus()
+    }
+    document.addEventListener('pointerdown', leave)
+    // Before the keys of the page.
+    document.addEventListener('keydown', escape, { capture: true })
     return () => {
-      document.removeEventListener('pointerdown', close)
-      document.removeEventListener('keydown', close)
+      document.removeEventListener('pointerdown', leave)
+      document.removeEventListener('keydown', escape, { capture: true })
     }
   }, [isOpen])
   return (

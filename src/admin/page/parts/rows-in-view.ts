@@ -40,9 +40,13 @@ function placeOf(view: View): number {
   return topIn(view) * scaleOf(view)
 }
 
-/** How far the list is to be scrolled for the same rows to be in view as when it had `before` rows. */
-export function topAfter(before: number, view: View): number {
-  return (view.top * scaleOf({ ...view, rows: before })) / scaleOf(view)
+/**
+ * How far the list is to be scrolled for the same rows to be in view as when it had `before` rows, of which `added` were
+ * put before the first.
+ */
+export function topAfter(before: number, view: View, added = 0): number {
+  const place = view.top * scaleOf({ ...view, rows: before })
+  return (place + added * view.row) / scaleOf(view)
 }
 
 /** `top` without what is scrolled beyond the ends. */
