@@ -13,9 +13,29 @@ export interface Once<T> {
   clear(): void
 }
 
-/** Codes that are good for `life` ms. Beyond `most` the oldest ones end. `clock` must not go back. */
-export function createOnce<T>(clock: Clock, life: number, most: number): Once<T> {
+/**
+ * Codes that are good for `life` ms. Beyond `most` the oldest one ends of the owner with the most, so that nobody pushes
+ * out those of others; without `ownerOf` all have one owner. `clock` must not go back.
+ */
+export function createOnce<T>(
+  clock: Clock,
+  life: number,
+  most: number,
+  ownerOf: (value: T) => string = () => '',
+): Once<T> {
   const entries = new Map<string, { readonly value: T; readonly expires: number }>()
+
+  /** Makes room for another code of this owner. */
+  function removeOldest(owner: string): void {
+    const counts = new Map([[owner, 1]])
+    for (const { value } of entries.values()) {
+      counts.set(ownerOf(value), (counts.get(ownerOf(value)) ?? 0) + 1)
+    }
+    const [largest] = [...counts].reduce((one, other) => (other[1] > one[1] ? other : one))
+    const all = [...entries]
+    const [oldest] = all.find(([, { value }]) => ownerOf(value) === largest) ?? all[0] ?? []
+    if (oldest !== undefined) entries.delete(oldest)
+  }
 
   /** Found by its hash: the time that it takes tells nothing about other codes. */
   function taken(code: string) {
@@ -31,9 +51,10 @@ export function createOnce<T>(clock: Clock, life: number, most: number): Once<T>
       const expires = clock.now() + life
       // The oldest ones come first, and expire first.
       for (const [hash, entry] of entries) {
-        if (entry.expires > clock.now() && entries.size < most) break
+        if (entry.expires > clock.now()) break
         entries.delete(hash)
       }
+      if (entries.size >= most) removeOldest(ownerOf(value))
       entries.set(hashSecret(code), { value, expires })
       return { code, expires }
     },

@@ -10,15 +10,17 @@ import { adminJson, fileAnswer, mailAnswer } from './answers'
 import { cookiesOf, sessionOf } from './halves'
 import { readTicket, requireText } from './input'
 import type { AdminOrder, AdminParts, Visit } from './parts'
-import type { Turns } from './runs'
+import { callerOf, type Turns } from './runs'
 
 const TICKET_LIFE_MS = MINUTE
+/** Of all logins. */
 const MAX_TICKETS = 100
 
 /** A download that may begin. */
 interface Ticket {
   /** The session that asked for it. */
   readonly id: string
+  readonly caller: string
   readonly operation: string
   readonly input: unknown
   /** The name of the file. */
@@ -30,7 +32,8 @@ interface Ticket {
  * minute, together with the cookie of its session.
  */
 export function createDownloads({ sessions, table, clock: machine }: AdminParts, turns: Turns) {
-  const tickets = createOnce<Ticket>(createSteadyClock(machine), TICKET_LIFE_MS, MAX_TICKETS)
+  const clock = createSteadyClock(machine)
+  const tickets = createOnce<Ticket>(clock, TICKET_LIFE_MS, MAX_TICKETS, ({ caller }) => caller)
 
   async function prepare(visit: Visit): Promise<Response> {
     const { call } = visit
@@ -38,8 +41,9 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts,
     const { name = 'download', input, ...rest } = await readTicket(visit)
     const operation = requireText(rest, 'operation')
     await order(call, session, operation, input)
-    const { code } = tickets.issue({ id: session.id, operation, input, name: String(name) })
-    return adminJson(call, { ticket: code })
+    const { id } = session
+    const ticket = { id, caller: callerOf(session), operation, input, name: String(name) }
+    return adminJson(call, { ticket: tickets.issue(ticket).code })
   }
 
   async function order(

@@ -21,10 +21,8 @@ export interface Turns {
 export function createTurns(): Turns {
   const slots = createSlots({ mostOfOwner: MOST_AT_ONCE })
   return {
-    async enter({ id, client, database }, signal) {
-      // A client may have several logins.
-      const owner = client === null ? id : `${database} ${client.id}`
-      const leave = await slots.take({ owner, signal })
+    async enter(session, signal) {
+      const leave = await slots.take({ owner: callerOf(session), signal })
       // The steps of an operation that is soon over leave no turn of the event loop to others.
       await sharedTurn()
       if (!signal.aborted) return leave
@@ -32,6 +30,11 @@ export function createTurns(): Turns {
       throw aborted()
     },
   }
+}
+
+/** The key of a caller for shares: all logins of a client are one caller. */
+export function callerOf({ id, client, database }: LiveSession): string {
+  return client === null ? id : `${database} ${client.id}`
 }
 
 /** Runs the operations that the page asks for, and answers with their events. */

@@ -65,6 +65,18 @@ describe('a download', () => {
     expect(await refusal(await download(browser, three))).toEqual([401, 'SESSION_ENDED'])
   })
 
+  test('is not pushed out by those that another login asks for', async () => {
+    await using server = await setupAdmin()
+    const [browser, other] = [await server.logIn(), await server.logIn({ only: 'main' })]
+    const first = await ticketFor(browser)
+    const tickets: string[] = []
+    for (let count = 0; count < 120; count += 1) tickets.push(await ticketFor(other))
+    expect((await download(browser, first)).status).toBe(200)
+    const [oldest = '', newest = ''] = [tickets[0], tickets.at(-1)]
+    expect(await refusal(await download(other, oldest))).toEqual([404, 'UNKNOWN_ROUTE'])
+    expect((await download(other, newest)).status).toBe(200)
+  })
+
   test('has the rights of its login when it begins', async () => {
     await using server = await setupAdmin()
     const browser = await server.logIn({ only: 'main' })
