@@ -92,6 +92,8 @@ const IDLE_MS = 30 * MINUTE
 const LONGEST_MS = 12 * HOUR
 const CONFIRMED_MS = 10 * MINUTE
 const LOOK_EVERY_MS = SECOND
+/** A stream ends when a look at its client takes longer. */
+const LOOK_PATIENCE_MS = 10 * SECOND
 /** Beyond these the oldest link, or the session that was used least recently, ends: one of a client first. */
 const MAX_LINKS = 100
 const MAX_SESSIONS = 100
@@ -125,6 +127,8 @@ export function createAdminSessions({
   const links = createOnce<LinkOrder>(clock, LINK_LIFE_MS, MAX_LINKS)
   const entries = new Map<string, Entry>()
   const streams = new Set<Following>()
+  /** When the looks began that are under way, by the ids of their sessions. */
+  const looks = new Map<string, number>()
   let looking: Disposable | undefined
 
   async function begin(
@@ -201,24 +205,42 @@ export function createAdminSessions({
   }
 
   function end(id: string): boolean {
-    for (const { session, controller } of streams) {
-      if (session.id === id) controller.abort(sessionEnded())
-    }
+    endStreams(streamsOf(id), sessionEnded())
     return entries.delete(id)
   }
 
-  /** Ends what is over, and the streams whose client is gone or has other scopes. */
-  async function look(): Promise<void> {
+  /** Ends what is over, and looks at the clients of streams: at each session by itself, because a database may be slow. */
+  function look(): void {
     const now = clock.now()
     for (const [id, entry] of entries) if (isOver(entry, now)) end(id)
-    for (const { session, controller } of streams) {
-      if (session.client === null) continue
-      const scopes = await scopesOf(session).catch(() => undefined)
-      if (scopes === undefined || scopes.join() === session.scopes.join()) continue
-      controller.abort(
-        new SatchelError('NOT_AUTHORIZED', 'The scopes of this client were changed: try again'),
-      )
+    const sessions = new Map([...streams].map(({ session }) => [session.id, session]))
+    for (const [id, session] of sessions) {
+      const begun = looks.get(id)
+      if (begun === undefined) void lookAt(session, now)
+      else if (begun + LOOK_PATIENCE_MS <= now) endStreams(streamsOf(id), scopesUnknown())
     }
+  }
+
+  /** Ends the streams of a session whose client is gone, has other scopes, or cannot be looked up. */
+  async function lookAt(session: LiveSession, now: number): Promise<void> {
+    if (session.client === null) return
+    const own = streamsOf(session.id)
+    looks.set(session.id, now)
+    try {
+      const scopes = (await scopesOf(session)).join()
+      endStreams(
+        own.filter((stream) => stream.session.scopes.join() !== scopes),
+        scopesChanged(),
+      )
+    } catch (error) {
+      endStreams(own, error instanceof SatchelError ? error : scopesUnknown(error))
+    } finally {
+      looks.delete(session.id)
+    }
+  }
+
+  function streamsOf(id: string): Following[] {
+    return [...streams].filter(({ session }) => session.id === id)
   }
 
   return {
@@ -244,7 +266,7 @@ export function createAdminSessions({
     stream(session) {
       const stream = { session, controller: new AbortController() }
       streams.add(stream)
-      looking ??= every(LOOK_EVERY_MS, () => void look())
+      looking ??= every(LOOK_EVERY_MS, look)
       if (!entries.has(session.id)) stream.controller.abort(sessionEnded())
       return {
         signal: stream.controller.signal,
@@ -257,7 +279,7 @@ export function createAdminSessions({
       }
     },
     [Symbol.dispose]() {
-      for (const { controller } of streams) controller.abort(stopping())
+      endStreams(streams, stopping())
     },
   }
 }
@@ -273,6 +295,19 @@ function stateOf({ session, used, confirmed }: Entry): AdminSession {
 
 function isOver({ session, used }: Entry, now: number): boolean {
   return session.ends <= now || used + IDLE_MS <= now
+}
+
+function endStreams(streams: Iterable<Following>, error: SatchelError): void {
+  for (const { controller } of streams) controller.abort(error)
+}
+
+function scopesChanged(): SatchelError {
+  return new SatchelError('NOT_AUTHORIZED', 'The scopes of this client were changed: try again')
+}
+
+function scopesUnknown(cause?: unknown): SatchelError {
+  const sentence = 'The scopes of this client could not be read: try again'
+  return new SatchelError('BUSY', sentence, { cause, retryAfter: 5 })
 }
 
 function stopping(): SatchelError {

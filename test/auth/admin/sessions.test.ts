@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { type AdminRights, createAdminSessions } from '../../../src/auth/admin/sessions'
+import { SatchelError } from '../../../src/domain/value/error'
 import type { Scope } from '../../../src/domain/value/scope'
 import { HOUR, MINUTE } from '../../../src/domain/value/time'
 import { turns } from '../../timing'
@@ -15,10 +16,17 @@ const CLIENT: AdminRights = {
 function setup() {
   const clock = createTestClock()
   const clients = new Map<string, readonly Scope[]>([['main c1', ['MANAGE_DB', 'GLOBAL_READ']]])
+  /** What a look at a client of this database waits for. */
+  const broken = new Map<string, Promise<void>>()
+  const looks: string[] = []
   const timers = new Set<() => void>()
   const sessions = createAdminSessions({
     clock,
-    findScopes: async (database, client) => clients.get(`${database} ${client}`),
+    findScopes: async (database, client) => {
+      looks.push(database)
+      if (broken.has(database)) await broken.get(database)
+      return clients.get(`${database} ${client}`)
+    },
     every(_ms, work) {
       timers.add(work)
       return { [Symbol.dispose]: () => void timers.delete(work) }
@@ -27,6 +35,8 @@ function setup() {
   return {
     clock,
     clients,
+    broken,
+    looks,
     sessions,
     timers,
     begin: (rights = OWNER, life: number | null = null) => sessions.begin(rights, life, '::1'),
@@ -265,6 +275,41 @@ describe('an answer that goes on', () => {
     clients.clear()
     await tick()
     expect(other.signal.reason).toMatchObject({ code: 'SESSION_ENDED' })
+  })
+
+  test('ends when its client cannot be looked up', async () => {
+    const { sessions, begin, broken, tick } = setup()
+    const { session } = await begin(CLIENT)
+    using one = sessions.stream(session)
+    using other = sessions.stream((await begin()).session)
+    broken.set('main', Promise.reject(new SatchelError('STORAGE_FAILED', 'The disk failed')))
+    await tick()
+    expect(one.signal.reason).toMatchObject({ code: 'STORAGE_FAILED' })
+    broken.set('main', Promise.reject(new Error('a fault')))
+    using third = sessions.stream(session)
+    await tick()
+    expect(third.signal.reason).toMatchObject({ code: 'BUSY' })
+    expect(other.signal.aborted).toBe(false)
+  })
+
+  test('waits for no look at another database, and ends when its own takes ten seconds', async () => {
+    const { sessions, begin, clients, broken, looks, tick } = setup()
+    clients.set('slow c2', ['GLOBAL_READ'])
+    const patient = { ...CLIENT, database: 'slow', client: { id: 'c2', email: 'bob@example.com' } }
+    using slow = sessions.stream((await begin(patient)).session)
+    using other = sessions.stream((await begin(CLIENT)).session)
+    const hanging = Promise.withResolvers<void>()
+    broken.set('slow', hanging.promise)
+    looks.length = 0
+    for (let second = 0; second < 3; second += 1) await tick()
+    expect(looks).toEqual(['slow', 'main', 'main', 'main'])
+    clients.set('main c1', ['GLOBAL_READ'])
+    await tick()
+    expect(other.signal.reason).toMatchObject({ code: 'NOT_AUTHORIZED' })
+    expect(slow.signal.aborted).toBe(false)
+    for (let second = 0; second < 7; second += 1) await tick()
+    expect(slow.signal.reason).toMatchObject({ code: 'BUSY' })
+    hanging.resolve()
   })
 
   test('ends at once when its session has ended before it begins', async () => {
