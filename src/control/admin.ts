@@ -73,6 +73,7 @@ export function createAdminTable(folder: DataFolder) {
       return {
         isChange: operation.effect !== 'read',
         follows: operation.follows === true,
+        maxInputBytes: operation.maxInputBytes,
         /**
          * Checks the input, in which `confirm` repeats the name of the thing that is destroyed. Throws `INVALID_REQUEST`,
          * `NOT_AUTHORIZED`, and `CONFIRMATION_NEEDED` for secrets after a login that is not fresh.

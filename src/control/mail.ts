@@ -21,6 +21,9 @@ import { onDatabase, readUpload } from './operation'
 
 const KINDS: readonly MailKind[] = ['otp', 'invite']
 
+/** Of three templates and their test data, in which each byte may be escaped. */
+const MAX_TEST_BYTES = 2 * 1024 * 1024
+
 const SUBJECT = {
   path: 'email-templates/otp-subject.handlebars',
   content: 'Your code is {{{otp}}}',
@@ -197,6 +200,7 @@ export const mailOperations = {
       scopes: DOORS.testTemplate,
       effect: 'write',
       summary: 'Mail templates to try them out',
+      maxInputBytes: MAX_TEST_BYTES,
       input: {
         subjectStr: filled,
         bodyTxtStr: filled,

@@ -46,6 +46,8 @@ export interface Declaration<F extends Fields, Output> {
   readonly isRecorded?: true
   /** True for an operation that emits what happens from now on, until its caller leaves. */
   readonly follows?: true
+  /** The largest input from the page as JSON, in bytes; absent: that of an object. */
+  readonly maxInputBytes?: number
   /** True for an operation that is carried out to send a file: without a reader of the file there is no use in it. */
   readonly sendsFile?: true
   /** The address over HTTP, if there is one. */

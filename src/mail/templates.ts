@@ -152,24 +152,31 @@ function idOf(path: string): string {
 }
 
 function requireTestData(path: string, content: string): string {
+  requireFewBytes(quoted(path), content)
   let isObject = false
   try {
     isObject = isRecord(JSON.parse(content))
   } catch {
     // Refused like other text.
   }
-  if (isObject && Buffer.byteLength(content) <= MAX_TEMPLATE_BYTES) return content
+  if (isObject) return content
   throw new SatchelError('UNPROCESSABLE', `${quoted(path)} must be a JSON object`)
+}
+
+function requireFewBytes(name: string, text: string): void {
+  if (Buffer.byteLength(text) <= MAX_TEMPLATE_BYTES) return
+  throw new SatchelError('UNPROCESSABLE', `${name} has more than ${MAX_TEMPLATE_BYTES} bytes`)
 }
 
 /**
  * Fills in templates that are not stored, to try them out. Throws `UNPROCESSABLE` naming the part with
- * the first mistake.
+ * the first mistake, and for too many variables.
  */
 export async function tryWording(
   parts: Wording,
   variables: Readonly<Record<string, unknown>>,
 ): Promise<Wording> {
+  requireFewBytes('The test data', JSON.stringify(variables))
   const fill = async (name: keyof Wording) => {
     const mistake = await findMistake(parts[name], variables)
     if (mistake !== undefined) {

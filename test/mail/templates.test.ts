@@ -6,6 +6,7 @@ import {
   listTemplates,
   previewMail,
   requireTemplate,
+  requireTemplateFiles,
   resetTemplate,
   setTemplate,
   TEMPLATE_NAMES,
@@ -329,6 +330,15 @@ describe('a template that is too much work', () => {
     const long = 'x'.repeat(100_000)
     expect(await html('{{long}}'.repeat(11), { long })).toMatchObject(characters)
     expect(await html('{{{lookup this "long"}}}'.repeat(11), { long })).toMatchObject(characters)
+  })
+
+  test('is one with more test data than a template may have bytes, which is not looked at', async () => {
+    const data = { text: 'x'.repeat(128 * 1024) }
+    const tried = () => tryWording({ subject: 'a', text: '{{#', html: 'c' }, data)
+    const tooMuch = { code: 'UNPROCESSABLE', message: expect.stringContaining('131072 bytes') }
+    expect(await refusalOf(tried)).toMatchObject(tooMuch)
+    const file = { path: 'email-templates/otp-testdata.json', content: `[${'1,'.repeat(100_000)}` }
+    expect(await refusalOf(() => requireTemplateFiles([file]))).toMatchObject(tooMuch)
   })
 
   test('is none with the blocks, lists and comments of a mail', async () => {

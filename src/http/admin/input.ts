@@ -3,7 +3,7 @@ import { SatchelError } from '../../domain/value/error'
 import { isRecord } from '../../domain/value/value'
 import { type Bodies, createBodies } from '../body/body'
 import type { HttpContext } from '../context'
-import type { Visit } from './parts'
+import type { AdmittedOperation, Visit } from './parts'
 
 /** The input of an operation may hold an object with its largest value, in bytes. */
 const MAX_INPUT_BYTES = 32 * 1024 * 1024
@@ -20,11 +20,11 @@ type Input = Readonly<Record<string, unknown>>
 export interface Inputs {
   /**
    * Calls `answer` with the body, a JSON object, whose memory is reserved until `finished` is called, or `answer`
-   * throws; that of an operation that follows is small. Throws `INVALID_REQUEST`, `UNPROCESSABLE`, `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` and `BUSY`.
+   * throws. Throws `INVALID_REQUEST`, `UNPROCESSABLE`, `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` and `BUSY`.
    */
   read(
     visit: Visit,
-    follows: boolean,
+    operation: Pick<AdmittedOperation, 'follows' | 'maxInputBytes'>,
     answer: (input: Input, finished: () => void) => Promise<Response>,
   ): Promise<Response>
 }
@@ -41,7 +41,7 @@ export function createInputs(): Inputs {
   }
 
   return {
-    read({ http, call }, follows, answer) {
+    read({ http, call }, { follows, maxInputBytes = MAX_INPUT_BYTES }, answer) {
       const { promise, resolve, reject } = Promise.withResolvers<Response>()
       async function work(body: unknown): Promise<void> {
         const over = Promise.withResolvers<void>()
@@ -49,8 +49,8 @@ export function createInputs(): Inputs {
         await over.promise
       }
       bodies ??= open(http)
-      const source = follows ? { maxBytes: MAX_FOLLOWING_INPUT_BYTES } : {}
-      bodies.json(call, source, work).catch(reject)
+      const maxBytes = follows ? MAX_FOLLOWING_INPUT_BYTES : maxInputBytes
+      bodies.json(call, { maxBytes }, work).catch(reject)
       return promise
     },
   }

@@ -28,6 +28,8 @@ export interface AdmittedOperation {
   readonly isChange: boolean
   /** True when it goes on until its caller leaves. */
   readonly follows: boolean
+  /** Of the input as JSON; undefined: as large as that of an object. */
+  readonly maxInputBytes: number | undefined
   order(input: unknown): AdminOrder
 }
 

@@ -55,7 +55,7 @@ export function createRuns({ sessions, table }: AdminParts, turns: Turns) {
     const { follows } = admitted
     const leave = follows ? () => undefined : await turns.enter(session, visit.call.sent.signal)
     try {
-      return await inputs.read(visit, follows, async (input, finished) => {
+      return await inputs.read(visit, admitted, async (input, finished) => {
         const asked = { sessions, ...(await admit(visit)), input }
         return answerEvents(visit, asked, { finished, leave })
       })

@@ -248,6 +248,15 @@ describe('an object of 15 MB', () => {
   })
 })
 
+test('test data of a mail is refused before it is parsed', async () => {
+  await using server = await setupAdmin()
+  const browser = await server.logIn()
+  const parts = { subjectStr: 'a', bodyTxtStr: 'b', bodyHtmlStr: 'c' }
+  const body = { database: 'main', ...parts, vars: { text: 'x'.repeat(3 * MEGABYTE) } }
+  const answer = await browser.send('POST', '/api/template.test', { body })
+  expect(await refusal(answer)).toEqual([413, 'PAYLOAD_TOO_LARGE'])
+})
+
 test('a download that has not begun holds little memory', async () => {
   await using server = await setupAdmin()
   const browser = await server.logIn()
