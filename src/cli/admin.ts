@@ -35,13 +35,14 @@ export function addAdminCommands(program: Command, cli: Cli): void {
           confirmation: confirm,
         })
         const page = url.slice(0, url.indexOf('#'))
-        if (open && (await openPage(session, url))) {
+        const failed = open ? await openPage(session, url) : ''
+        if (failed === undefined) {
           await print(cli, options, { url: page, opened: true }, `Opened ${page}`)
           return
         }
-        const failed = open ? 'No browser can be opened here. ' : ''
         const hint = confirm ? CONFIRMS : 'Open it within ten minutes: it logs in once.'
-        await print(cli, options, { url, expires: isoTime(expires) }, `${url}\n${failed}${hint}`)
+        const text = `${url}\n${[failed, hint].join(' ').trim()}`
+        await print(cli, options, { url, expires: isoTime(expires) }, text)
       }),
     )
 
@@ -60,34 +61,39 @@ export function addAdminCommands(program: Command, cli: Cli): void {
 
 const CONFIRMS = 'Open it within ten minutes in the browser that is logged in.'
 
-/** How long the browser has to read the file, ms. */
+/** How long the browser has to open the page, ms. */
 const OPENING_MS = 15_000
 const LOOK_EVERY_MS = 100
 
 /**
  * Opens a file of this user alone that leads to the link: arguments of a process are seen by all users. The file is
- * gone when the page has logged in. False where no browser can be opened.
+ * gone when the link was used. Returns the reason why it was not.
  */
-async function openPage(session: Session, url: string): Promise<boolean> {
+async function openPage(session: Session, url: string): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'satchel-admin-'))
   try {
     chmodSync(folder, 0o700)
     const file = join(folder, 'open.html')
     writeFileSync(file, redirectTo(url), { mode: 0o600, flag: 'wx' })
-    const before = await countLogins(session)
-    if (!(await start(file))) return false
+    const before = await lastConfirmed(session)
+    const opener = start(file)
     for (let waited = 0; waited < OPENING_MS; waited += LOOK_EVERY_MS) {
-      if ((await countLogins(session)) > before) break
+      if (opener === undefined || (opener.exitCode ?? 0) !== 0) {
+        return 'No browser can be opened here.'
+      }
+      if ((await lastConfirmed(session)) > before) return undefined
       await Bun.sleep(LOOK_EVERY_MS)
     }
-    return true
+    return 'The browser has not opened the page yet.'
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function countLogins(session: Session): Promise<number> {
-  return (await session.run('session.list', {})).length
+/** Later after each login, and after each that is confirmed. */
+async function lastConfirmed(session: Session): Promise<number> {
+  const logins = await session.run('session.list', {})
+  return Math.max(0, ...logins.map(({ confirmedUntil }) => confirmedUntil))
 }
 
 function redirectTo(url: string): string {
@@ -102,16 +108,16 @@ function redirectTo(url: string): string {
 /** The programs that open a file as the desktop would. */
 const OPENERS: Readonly<Record<string, string>> = { darwin: 'open', win32: 'explorer.exe' }
 
-async function start(file: string): Promise<boolean> {
+/** Undefined where there is no such program. Some go on as long as the browser is open. */
+function start(file: string) {
   const command = OPENERS[process.platform] ?? 'xdg-open'
   try {
     const program = Bun.which(command, { PATH: process.env['PATH'] ?? '' }) ?? command
-    const opener = Bun.spawn([program, file], {
-      stdio: ['ignore', 'ignore', 'ignore'],
-    })
-    return (await opener.exited) === 0
+    const opener = Bun.spawn([program, file], { stdio: ['ignore', 'ignore', 'ignore'] })
+    opener.unref()
+    return opener
   } catch {
-    return false
+    return undefined
   }
 }
 

@@ -9,6 +9,11 @@ interface Link {
   readonly expires: string
 }
 
+/** The code of the link in a file that a desktop opened. */
+function codeIn([, html]: readonly [path: string, html: string, mode: string]): string {
+  return /#([\w-]+)"/.exec(html)?.[1] ?? ''
+}
+
 describe('satchel admin', () => {
   test('makes a link that logs in', async () => {
     await using server = await setupAdmin()
@@ -55,14 +60,33 @@ describe('satchel admin', () => {
     await using server = await setupAdmin()
     using desktop = fakeDesktop()
     const running = runSatchel(['admin', '--open', '--data', server.folder])
-    const [path, html, mode] = await desktop.opened()
+    const opened = await desktop.opened()
+    const [path, , mode] = opened
     expect(path).not.toContain('#')
     expect(Number.parseInt(mode, 8) & 0o777).toBe(0o600)
-    const [, code = ''] = /#([\w-]+)"/.exec(html) ?? []
-    await openBrowser(server.url).post(code)
+    await openBrowser(server.url).post(codeIn(opened))
     const { exitCode, stdout } = await running
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `Opened ${server.url}/admin\n` })
     expect(existsSync(path)).toBe(false)
+  })
+
+  test('ends when the page is open, also where the browser runs in its place', async () => {
+    await using server = await setupAdmin()
+    using desktop = fakeDesktop('while [ -e "$0" ]; do sleep 0.1; done')
+    const running = runSatchel(['admin', '--open', '--data', server.folder])
+    await openBrowser(server.url).post(codeIn(await desktop.opened()))
+    expect(await running).toMatchObject({ stdout: `Opened ${server.url}/admin\n` })
+  })
+
+  test('ends when a page is confirmed by the link that it opened', async () => {
+    await using server = await setupAdmin()
+    const browser = await server.logIn()
+    server.clock.advance(1)
+    using desktop = fakeDesktop()
+    const running = runSatchel(['admin', '--confirm', '--open', '--data', server.folder])
+    await browser.post(codeIn(await desktop.opened()))
+    expect(await running).toMatchObject({ stdout: `Opened ${server.url}/admin\n` })
+    expect(await server.commands.run('session.list', {})).toHaveLength(1)
   })
 
   test('prints the link when no browser can be opened', async () => {
