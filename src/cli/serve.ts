@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import process from 'node:process'
 import { version } from '../../package.json'
 import { type Config, readConfig, requireOneStorage } from '../config/config'
@@ -7,6 +7,7 @@ import { flagName, SETTINGS } from '../config/settings'
 import { listServer } from '../host/running'
 import { batchLines, openOutlet } from '../log/line-sink'
 import { lostLines, openLogs, serverLog } from '../log/log'
+import { programName } from '../program'
 import type { Server } from '../server'
 import type { Cli } from './command'
 import { styled, withColors } from './color'
@@ -223,22 +224,13 @@ function firstStep(page: string, { development }: Config): string[] {
 
 /** Commands that reach this server from the folder and the shell it was started in. */
 function commands(folder: string, { noAdmin }: Config): string[] {
-  const satchel = nameOfProgram()
+  const satchel = programName({ isHere: true })
   const option = folder === resolve(SETTINGS.data.fallback) ? '' : ` --data ${folder}`
   return [
     `Commands        ${satchel} --help`,
     `                ${satchel} token --sub alice@example.com${option}`,
     ...(noAdmin ? [] : [`                ${satchel} admin --open${option}`]),
   ]
-}
-
-function nameOfProgram(): string {
-  const { execPath } = process
-  if (Bun.which('satchel') === execPath) return 'satchel'
-  // npx keeps packages in a folder of its own, whose name is long.
-  if (/\/node_modules\/@?satchel\//.test(execPath)) return 'npx satchel'
-  const path = relative('.', execPath)
-  return path.startsWith('..') ? execPath : `./${path}`
 }
 
 /** 128 plus the number of the signal, as in shells. */

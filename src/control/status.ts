@@ -1,10 +1,11 @@
 import process from 'node:process'
 import { version } from '../../package.json'
 import { viewFolder } from '../host/folder-view'
+import { programName } from '../program'
 import { onFolder } from './operation'
 
 export const statusOperations = {
-  /** The state of a server and of its folder. Times in ms since the epoch, but for those of scheduled backups. */
+  /** The state of a server and of its folder. `program` are the words that run commands. Times in ms since the epoch, but for those of scheduled backups. */
   status: onFolder(
     { scopes: 'operator', effect: 'read', summary: 'Show the state of the server', input: {} },
     async (folder) => {
@@ -20,6 +21,7 @@ export const statusOperations = {
       return {
         version,
         pid: process.pid,
+        program: programName(),
         url: server?.url ?? null,
         since: server?.since ?? null,
         folder: folder.path,

@@ -19,6 +19,8 @@ describe('the page for administrators of the executable', () => {
     const browser = openBrowser(server.ready.url)
     expect((await browser.post(url.split('#')[1]!)).status).toBe(200)
     expect(await browser.result('db.list')).toMatchObject([{ name: 'main' }])
+    // The page names the commands of this program.
+    expect(await browser.result('status')).toMatchObject({ program: EXECUTABLE })
     expect(await satchelJson(['admin', 'revoke'], surroundings)).toEqual({ ended: 1 })
     expect((await browser.send('GET', '/session')).status).toBe(401)
   })

@@ -14,12 +14,21 @@ export function Confirmation() {
   return answer === null ? null : <Question answer={answer} />
 }
 
+interface Server {
+  /** The words that run its commands. */
+  readonly program: string
+  readonly folder: string
+}
+
 function Question({ answer }: { answer: (isConfirmed: boolean) => void }) {
   const { email = null, databases = [] } = session.value ?? {}
   const [database = ''] = databases
   const [way, setWay] = useState<Way>(email === null ? 'link' : 'mail')
-  const { value } = useOperation<{ readonly folder: string }>('status', may('status') ? {} : null)
-  const command = `satchel admin --confirm${value === undefined ? '' : ` --data ${quote(value.folder)}`}`
+  const { value } = useOperation<Server>('status', may('status') ? {} : null)
+  const command =
+    value === undefined
+      ? 'satchel admin --confirm'
+      : `${value.program} admin --confirm --data ${quote(value.folder)}`
   const onDone = () => answer(true)
   return (
     <Dialog title="Confirm that it is you" onClose={() => answer(false)}>
