@@ -4,11 +4,17 @@ import { PUBLIC_REALM } from '../domain/store/realms'
 import type { ReadTx } from '../domain/store/store'
 import { quoted, SatchelError } from '../domain/value/error'
 import { isRecord } from '../domain/value/value'
-import { described, filled, json, optional, text } from './fields'
+import { described, filled, json, optional, text, whole } from './fields'
 import { deleteObject, listPage, PAGE, putObject, readPage } from './objects'
 import { onDatabase, type Streams } from './operation'
 
 const { search, cursor, limit } = PAGE
+
+/** The `ifRevision` of an operation that changes a row of sharing. */
+export const IF_REVISION = described(
+  optional(whole),
+  'The revision that is known, 0 for none: another one is refused as a conflict.',
+)
 const REALM = { realm: described(text, 'The id of a realm.', { examples: ['rlmA'] }) }
 const REALM_OF_ROLES = {
   realm: described(
@@ -155,9 +161,10 @@ export const realmOperations = {
         permissions: PERMISSIONS,
         displayName: described(optional(text), 'The name that people see.'),
         description: described(optional(text), 'What it is for.'),
+        ifRevision: IF_REVISION,
       },
     },
-    async (host, { realm, name, permissions, displayName, description }, context) => {
+    async (host, { realm, name, permissions, displayName, description, ifRevision }, context) => {
       const realmId = realm ?? PUBLIC_REALM
       const key = keyOfRole(realmId, name)
       const stored = await context.read((tx) => {
@@ -166,7 +173,7 @@ export const realmOperations = {
       })
       const changes = given({ permissions, displayName, description })
       const value = { permissions: {}, ...stored?.value, ...changes, realmId, name }
-      const put = { table: 'roles', key, value, ifRevision: stored?.revision ?? 0 }
+      const put = { table: 'roles', key, value, ifRevision: ifRevision ?? stored?.revision ?? 0 }
       return describeRole(await putObject(host, put, context))
     },
   ),

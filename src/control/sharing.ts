@@ -15,7 +15,7 @@ import type { OpenDatabase } from '../host/host'
 import { described, flag, optional, text, texts } from './fields'
 import { deleteObject, putObject } from './objects'
 import { onDatabase, type OperationContext } from './operation'
-import { given, PERMISSIONS, requireRealm, textIn } from './realms'
+import { given, IF_REVISION, PERMISSIONS, requireRealm, textIn } from './realms'
 
 /** The most memberships of a page. */
 const PAGE = 200
@@ -105,12 +105,18 @@ export const sharingOperations = {
         name: described(optional(text), 'The name that other members see.'),
         roles: described(optional(texts), 'The names of roles.'),
         permissions: PERMISSIONS,
+        ifRevision: IF_REVISION,
       },
     },
-    async (host, { member, ...changes }, context) => {
+    async (host, { member, ifRevision, ...changes }, context) => {
       const stored = await context.read((tx) => showObject(tx, 'members', member))
       const value = { ...stored.value, ...given(changes) }
-      const put = { table: 'members', key: member, value, ifRevision: stored.revision }
+      const put = {
+        table: 'members',
+        key: member,
+        value,
+        ifRevision: ifRevision ?? stored.revision,
+      }
       return await showMember(host, put, context)
     },
   ),
@@ -204,6 +210,7 @@ function describeMember(tx: ReadTx, membership: Membership) {
     state: stateOf(membership, value),
     permissions,
     roles,
+    revision: row?.revision ?? null,
   }
 }
 

@@ -32,6 +32,9 @@ test('a realm is added, given a role and a member, changed and removed', async (
   await dialog.getByLabel('Permissions as JSON').fill('{"manage": 7}')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.getByRole('alert').getByText('permissions').waitFor()
+  await dialog.getByLabel('Permissions as JSON').fill('{"update": "*",')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('alert').getByText('Line 1, column 16: a name').waitFor()
   await dialog.getByLabel('Permissions as JSON').fill('{"update": "*"}')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await panel.getByText('update everything').waitFor()
@@ -273,4 +276,75 @@ test('a private realm says that nobody else sees it, and has no members to add',
   await panel.getByText('This is the private realm of alice@example.com').waitFor()
   expect(await panel.getByRole('button', { name: 'Add' }).count()).toBe(0)
   expect(await panel.getByRole('alert').count()).toBe(0)
+})
+
+test('the roles and rights of a member are changed, and other rights of theirs stay', async () => {
+  await using server = await setupMilk()
+  const { commands } = server
+  await commands.run('realm.add', { ...MAIN, realm: 'rlmA', name: 'Shopping' })
+  const role = { ...MAIN, realm: 'rlmA', name: 'editor', permissions: { update: '*' } }
+  await commands.run('role.put', role)
+  const bob = { ...MAIN, realm: 'rlmA', user: 'bob@example.com' }
+  const added = await commands.run('member.add', {
+    ...bob,
+    roles: ['gone'],
+    permissions: { add: ['notes'] },
+  })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/sharing/rlmA')
+  const dialog = page.getByRole('dialog')
+  const panel = page.locator('.panel').first()
+  const change = async () => {
+    await panel.getByRole('button', { name: 'Change the rights of bob@example.com' }).click()
+    await dialog.getByText('Also: add to notes').waitFor()
+  }
+  const save = () => dialog.getByRole('button', { name: 'Save' }).click()
+  const memberOf = async () => {
+    const { members } = await commands.run('member.list', { ...MAIN, user: 'bob@example.com' })
+    return members[0]
+  }
+
+  await change()
+  await dialog.getByLabel('editor').check()
+  await dialog.getByLabel('gone').uncheck()
+  await dialog.getByLabel('May change everything').check()
+  await save()
+  await panel.getByText('manage everything').waitFor()
+  const rights = { roles: ['editor'], permissions: { add: ['notes'], manage: '*' } }
+  expect(await memberOf()).toMatchObject(rights)
+
+  await change()
+  await dialog.getByLabel('May change everything').uncheck()
+  await commands.run('member.update', { ...MAIN, member: added.id, roles: [] })
+  await save()
+  await dialog.getByRole('alert').getByText('changed meanwhile').waitFor()
+  expect(await memberOf()).toMatchObject({ ...rights, roles: [] })
+  expect(faults).toEqual([])
+})
+
+test('a role that others have changed or added meanwhile is not overwritten', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  await commands.run('realm.add', { ...MAIN, realm: 'rlmA', name: 'Shopping' })
+  const role = { ...MAIN, realm: 'rlmA', name: 'editor' }
+  await commands.run('role.put', { ...role, permissions: { add: ['notes'] } })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/sharing/rlmA')
+  const dialog = page.getByRole('dialog')
+  const panel = page.locator('.panel').first()
+  await panel.getByRole('button', { name: 'Change editor' }).click()
+  await dialog.getByLabel('Permissions as JSON').fill('{"update": "*"}')
+  await commands.run('role.put', { ...role, permissions: { manage: ['notes'] } })
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('alert').getByText('changed meanwhile').waitFor()
+  await page.keyboard.press('Escape')
+  await panel.getByRole('button', { name: 'Add', exact: true }).nth(1).click()
+  await dialog.getByLabel('Name').fill('editor')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('alert').getByText('already').waitFor()
+  const { roles } = await commands.run('role.list', { ...MAIN, realm: 'rlmA' })
+  expect(roles).toMatchObject([{ permissions: { manage: ['notes'] } }])
+  expect(faults).toEqual([])
 })

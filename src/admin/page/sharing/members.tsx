@@ -1,8 +1,8 @@
+import { DestroyButton } from '../parts/destroy-button'
 import { Icon } from '../parts/icon'
 import { shortText, Text } from '../parts/text'
 import { call } from '../server/call'
 import { isReadOnly, may } from '../server/session'
-import { askToDestroy } from '../shell/destroy'
 import { database, hrefOf } from '../shell/route'
 import { tellDone, tellError } from '../shell/toasts'
 import { describePermissions, type Member, MEMBER_STATES } from './rows'
@@ -11,23 +11,36 @@ import { describePermissions, type Member, MEMBER_STATES } from './rows'
 export function Members({
   members,
   isLoading,
+  onChoose,
   onChange,
 }: {
   members: readonly Member[]
   isLoading: boolean
+  onChoose: (member: Member) => void
   onChange: () => void
 }) {
   return (
     <ul class="rows">
       {members.map((member) => (
-        <MemberRow key={member.id} member={member} onChange={onChange} />
+        <MemberRow
+          key={member.id}
+          member={member}
+          onChoose={() => onChoose(member)}
+          onChange={onChange}
+        />
       ))}
       {members.length === 0 && !isLoading && <li class="soft">Nobody yet.</li>}
     </ul>
   )
 }
 
-function MemberRow({ member, onChange }: { member: Member; onChange: () => void }) {
+interface MemberProps {
+  readonly member: Member
+  readonly onChoose: () => void
+  readonly onChange: () => void
+}
+
+function MemberRow({ member, ...actions }: MemberProps) {
   const { id: key, userId, email, name, state, roles, permissions } = member
   const id = userId ?? email ?? key
   const rights = [...roles, ...describePermissions(permissions)]
@@ -48,20 +61,12 @@ function MemberRow({ member, onChange }: { member: Member; onChange: () => void 
         </span>
       </span>
       <span class={`badge ${MEMBER_STATES[state]}`}>{state}</span>
-      {!isReadOnly.value && <MemberActions member={member} name={name ?? id} onChange={onChange} />}
+      {!isReadOnly.value && <MemberActions member={member} name={name ?? id} {...actions} />}
     </li>
   )
 }
 
-function MemberActions({
-  member,
-  name,
-  onChange,
-}: {
-  member: Member
-  name: string
-  onChange: () => void
-}) {
+function MemberActions({ member, name, onChoose, onChange }: MemberProps & { name: string }) {
   const { id: key, state } = member
   const resend = async () => {
     await call('member.resend', { database: database.value, member: key })
@@ -75,26 +80,27 @@ function MemberActions({
           Send again
         </button>
       )}
-      {may('member.remove') && (
+      {may('member.update') && (
         <button
           class="plain"
-          title="Remove"
-          aria-label={`Remove ${shortText(name)}`}
-          onClick={() =>
-            askToDestroy({
-              title: state === 'accepted' ? 'Remove the member' : 'Withdraw the invitation',
-              done:
-                state === 'accepted' ? 'The member was removed' : 'The invitation was withdrawn',
-              name: key,
-              operation: 'member.remove',
-              input: { database: database.value, member: key },
-              isTyped: false,
-              onDone: onChange,
-            })
-          }
+          title="Change the rights"
+          aria-label={`Change the rights of ${shortText(name)}`}
+          onClick={onChoose}
         >
-          <Icon name="trash" />
+          <Icon name="edit" />
         </button>
+      )}
+      {may('member.remove') && (
+        <DestroyButton
+          label={`Remove ${name}`}
+          title={state === 'accepted' ? 'Remove the member' : 'Withdraw the invitation'}
+          done={state === 'accepted' ? 'The member was removed' : 'The invitation was withdrawn'}
+          name={key}
+          operation="member.remove"
+          input={{ database: database.value, member: key }}
+          isTyped={false}
+          onDone={onChange}
+        />
       )}
     </>
   )

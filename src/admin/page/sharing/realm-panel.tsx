@@ -1,15 +1,17 @@
 import { useState } from 'preact/hooks'
 import { usePages } from '../data/use-rows'
 import { Copy } from '../parts/copy'
+import { DestroyButton } from '../parts/destroy-button'
 import { Fact, Facts } from '../parts/facts'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
 import { Panel } from '../parts/panel'
+import { Section } from '../parts/section'
 import { Text } from '../parts/text'
 import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
-import { askToDestroy } from '../shell/destroy'
 import { database, hrefOf } from '../shell/route'
+import { ChangeMember } from './change-member'
 import { ChangeRealm } from './realm-dialogs'
 import { Members } from './members'
 import { NewMember } from './new-member'
@@ -46,6 +48,7 @@ export function RealmPanel(props: RealmPanelProps) {
 /** A realm with its members, invitations and roles. */
 function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
   const [open, setOpen] = useState<'realm' | 'member' | 'role' | Role | null>(null)
+  const [changedMember, setChanged] = useState<Member | null>(null)
   const input = { database: database.value, realm: realmId }
   const { value: realm, error, reload } = useOperation<Realm>('realm.show', input)
   const members = usePages<Member>('member.list', 'members', input)
@@ -75,47 +78,36 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
             </button>
           )}
           {isWriting && realm !== undefined && may('realm.remove') && (
-            <button
-              class="plain"
-              title="Delete"
-              aria-label="Delete"
-              onClick={() =>
-                askToDestroy({
-                  title: 'Delete the realm',
-                  done: 'The realm was deleted',
-                  text: 'Its objects, members and roles are deleted with it.',
-                  name: realmId,
-                  operation: 'realm.remove',
-                  input,
-                  onDone() {
-                    onChange()
-                    onClose()
-                  },
-                })
-              }
-            >
-              <Icon name="trash" />
-            </button>
+            <DestroyButton
+              label="Delete"
+              tip="Delete"
+              title="Delete the realm"
+              done="The realm was deleted"
+              text="Its objects, members and roles are deleted with it."
+              name={realmId}
+              operation="realm.remove"
+              input={input}
+              onDone={() => {
+                onChange()
+                onClose()
+              }}
+            />
           )}
         </>
       }
     >
       <Failure error={realm === undefined ? error : undefined} />
       <Head realmId={realmId} owner={realm === undefined ? undefined : realm.owner} />
-      <section class="part">
-        <header>
-          <h3>Members</h3>
-          {isWriting && may('member.add') && (
-            <button class="small-button" onClick={() => setOpen('member')}>
-              <Icon name="plus" />
-              Add
-            </button>
-          )}
-        </header>
+      <Section
+        title="Members"
+        level={3}
+        onAdd={isWriting && may('member.add') && (() => setOpen('member'))}
+      >
         <Failure error={members.error} />
         <Members
           members={members.rows.filter(({ isOwner }) => !isOwner)}
           isLoading={members.isLoading}
+          onChoose={setChanged}
           onChange={members.reload}
         />
         {!members.isComplete && !members.isLoading && (
@@ -123,17 +115,12 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
             More
           </button>
         )}
-      </section>
-      <section class="part">
-        <header>
-          <h3>Roles</h3>
-          {isWriting && may('role.put') && (
-            <button class="small-button" onClick={() => setOpen('role')}>
-              <Icon name="plus" />
-              Add
-            </button>
-          )}
-        </header>
+      </Section>
+      <Section
+        title="Roles"
+        level={3}
+        onAdd={isWriting && may('role.put') && (() => setOpen('role'))}
+      >
         <Failure error={roles.error} />
         <Roles
           roles={roles.rows}
@@ -146,7 +133,19 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
             More
           </button>
         )}
-      </section>
+      </Section>
+      {changedMember !== null && (
+        <ChangeMember
+          member={changedMember}
+          roles={roles.rows.map(({ name }) => name)}
+          onMoreRoles={moreRoles}
+          onClose={() => setChanged(null)}
+          onChanged={() => {
+            setChanged(null)
+            members.reload()
+          }}
+        />
+      )}
       {open === 'member' && (
         <NewMember
           realmId={realmId}

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
+import { findFault } from '../object/json-fault'
+import { DestroyButton } from '../parts/destroy-button'
 import { FormDialog } from '../parts/form-dialog'
 import { Icon } from '../parts/icon'
 import { shortText, Text } from '../parts/text'
 import { call } from '../server/call'
 import { isReadOnly, may } from '../server/session'
-import { askToDestroy } from '../shell/destroy'
 import { database } from '../shell/route'
 import { tellDone } from '../shell/toasts'
 import { describePermissions, type Role } from './rows'
@@ -47,25 +48,17 @@ export function Roles({
               </button>
             )}
             {isWriting && may('role.remove') && (
-              <button
-                class="plain"
-                title="Remove"
-                aria-label={`Remove ${shortText(name)}`}
-                onClick={() =>
-                  askToDestroy({
-                    title: 'Remove the role',
-                    done: 'The role was removed',
-                    text: 'Its members keep the name, which then gives them nothing.',
-                    name,
-                    operation: 'role.remove',
-                    input: { database: database.value, realm, name },
-                    isTyped: false,
-                    onDone: onChange,
-                  })
-                }
-              >
-                <Icon name="trash" />
-              </button>
+              <DestroyButton
+                label={`Remove ${name}`}
+                title="Remove the role"
+                done="The role was removed"
+                text="Its members keep the name, which then gives them nothing."
+                name={name}
+                operation="role.remove"
+                input={{ database: database.value, realm, name }}
+                isTyped={false}
+                onDone={onChange}
+              />
             )}
           </li>
         )
@@ -92,12 +85,15 @@ export function RoleDialog({
     JSON.stringify(role?.permissions ?? EXAMPLE, null, 2),
   )
   const save = async () => {
+    const fault = findFault(permissions)
+    if (fault !== undefined) throw new Error(fault.sentence)
     const named = role?.name ?? name.trim()
     await call('role.put', {
       database: database.value,
       realm: realmId,
       name: named,
       permissions: JSON.parse(permissions) as unknown,
+      ifRevision: role?.revision ?? 0,
     })
     tellDone(`The role ${named} was saved`)
     onSaved()

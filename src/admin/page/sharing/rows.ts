@@ -18,6 +18,8 @@ export interface Member {
   readonly state: MemberState
   readonly roles: readonly string[]
   readonly permissions: Permissions
+  /** Null for the owner of a realm. */
+  readonly revision: number | null
 }
 
 export type MemberState = 'accepted' | 'invited' | 'rejected' | 'open'
@@ -28,6 +30,7 @@ export interface Role {
   readonly name: string
   readonly displayName: string | null
   readonly permissions: Permissions
+  readonly revision: number
 }
 
 /** The tables that may be added to, whose properties may be updated, and that may be managed; `*` is all. */
