@@ -1,5 +1,4 @@
-import { Failure } from '../parts/failure'
-import { ProgressBar } from '../parts/progress-bar'
+import { TaskView } from '../parts/task-view'
 import { useTask } from '../server/task'
 import { isReadOnly, may } from '../server/session'
 import { database } from '../shell/route'
@@ -42,22 +41,22 @@ export function FileWork({ onDone }: { onDone: () => void }) {
           Remove unreferenced files
         </button>
       )}
-      {verify.isBusy && <ProgressBar progress={verify.progress} label="Comparing" />}
-      {collect.isBusy && <ProgressBar progress={collect.progress} label="Removing" />}
-      <Failure error={verify.error ?? collect.error} />
-      {verify.result !== undefined && (
-        <span class="soft small">
-          {(verify.result.faults?.length ?? 0) === 0
-            ? 'All files are as they were stored.'
-            : `${verify.result.faults?.length} files are damaged or missing.`}
-        </span>
-      )}
-      {collect.result !== undefined && (
-        <span class="soft small">
-          {collect.result.blobs.toLocaleString()} files with {sizeText(collect.result.bytes)} were
-          removed.
-        </span>
-      )}
+      <TaskView task={verify} label="Comparing">
+        {({ faults = [] }) => (
+          <span class="soft small">
+            {faults.length === 0
+              ? 'All files are as they were stored.'
+              : `${faults.length} files are damaged or missing.`}
+          </span>
+        )}
+      </TaskView>
+      <TaskView task={collect} label="Removing">
+        {({ blobs, bytes }) => (
+          <span class="soft small">
+            {blobs.toLocaleString()} files with {sizeText(bytes)} were removed.
+          </span>
+        )}
+      </TaskView>
     </div>
   )
 }

@@ -1,7 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
-import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
-import { ProgressBar } from '../parts/progress-bar'
+import { TaskView } from '../parts/task-view'
 import { Text } from '../parts/text'
 import { useTask } from '../server/task'
 import { database } from '../shell/route'
@@ -68,21 +67,21 @@ export function Import({ onDone }: { onDone: () => void }) {
           currentTarget.value = ''
         }}
       />
-      {check.isBusy && <ProgressBar progress={check.progress} label="Checking the file" />}
-      <Failure error={check.error} />
-      {check.result !== undefined && (
-        <>
-          <p>The file is right. It has {summaryOf(check.result)}.</p>
-          <div class="actions">
-            <button class="main" onClick={() => void start()}>
-              Import it
-            </button>
-          </div>
-        </>
-      )}
-      {work.isBusy && <ProgressBar progress={work.progress} label="Importing" />}
-      <Failure error={work.error} />
-      {work.result !== undefined && <p class="good-text">Imported: {summaryOf(work.result)}.</p>}
+      <TaskView task={check} label="Checking the file">
+        {(found) => (
+          <>
+            <p>The file is right. It has {summaryOf(found)}.</p>
+            <div class="actions">
+              <button class="main" onClick={() => void start()}>
+                Import it
+              </button>
+            </div>
+          </>
+        )}
+      </TaskView>
+      <TaskView task={work} label="Importing" mayStop={false}>
+        {(done) => <p class="good-text">Imported: {summaryOf(done)}.</p>}
+      </TaskView>
     </section>
   )
 }

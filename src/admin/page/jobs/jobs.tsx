@@ -1,4 +1,5 @@
 import { Ago } from '../parts/ago'
+import { DestroyButton } from '../parts/destroy-button'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { PageHead } from '../parts/page-head'
@@ -6,7 +7,6 @@ import { ProgressBar } from '../parts/progress-bar'
 import { Text } from '../parts/text'
 import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
-import { askToDestroy } from '../shell/destroy'
 import { database } from '../shell/route'
 import { Export } from './export'
 import { Import } from './import'
@@ -67,23 +67,19 @@ function JobCard({ job, onChange }: { job: Job; onChange: () => void }) {
           began <Ago at={created} />
         </span>
         {kind === 'import' && may('job.cancel') && !isReadOnly.value && (
-          <button
-            class="small-button"
-            onClick={() =>
-              askToDestroy({
-                title: 'Cancel the import',
-                done: 'The import was cancelled',
-                text: 'Objects that were imported already stay.',
-                name: id,
-                operation: 'job.cancel',
-                input: { database: database.value, id },
-                isTyped: false,
-                onDone: onChange,
-              })
-            }
+          <DestroyButton
+            kind="small-button"
+            title="Cancel the import"
+            done="The import was cancelled"
+            text="Objects that were imported already stay."
+            name={id}
+            operation="job.cancel"
+            input={{ database: database.value, id }}
+            isTyped={false}
+            onDone={onChange}
           >
             Cancel
-          </button>
+          </DestroyButton>
         )}
       </header>
       {failure === null ? (
