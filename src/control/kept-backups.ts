@@ -124,12 +124,19 @@ export const keptBackupOperations = {
             ...(signal === undefined ? {} : { signal }),
           })
           requireWhole(faults)
-          signal?.throwIfAborted()
-          return await framesOf(target, backup, manifest, chosen)
+          return untilAborted(await framesOf(target, backup, manifest, chosen), signal)
         },
       )
     },
   ),
+}
+
+/** Ends with the reason of the signal, so that what was read is given up. */
+async function* untilAborted<T>(parts: AsyncIterable<T>, signal: AbortSignal | undefined) {
+  for await (const part of parts) {
+    signal?.throwIfAborted()
+    yield part
+  }
 }
 
 /**

@@ -48,8 +48,12 @@ test('a backup is made, verified, restored, saved as a file and uploaded', async
 
   await page.getByLabel('Backup of one database').setInputFiles(path)
   await page.getByLabel('Name of the new database').fill('older')
+  await page.getByLabel('End all logins in it').check()
+  const asked = page.waitForRequest('**/admin/upload/backup.restore?**')
   await page.getByRole('button', { name: 'Restore', exact: true }).click()
   await page.getByText('The database older is there').waitFor()
+  const input = new URL((await asked).url()).searchParams.get('input') ?? ''
+  expect(JSON.parse(input)).toMatchObject({ name: 'older', revokeLogins: true })
   await page.getByRole('link', { name: 'older' }).click()
   await page.waitForURL(/#\/older\/data$/)
   await page.goBack()
@@ -64,6 +68,28 @@ test('a backup is made, verified, restored, saved as a file and uploaded', async
     'axe.run().then(({ violations }) => violations)',
   )
   expect(violations.map(({ id }) => id)).toEqual([])
+  expect(faults).toEqual([])
+})
+
+test('a restore ends with its dialog, and leaves no database', async () => {
+  using place = temporaryFolder()
+  await using server = await setupAdmin({ backup: place.path, backupAt: '02:30' })
+  const { commands } = server
+  await commands.run('backup.make', {})
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/server/backups')
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: /^Restore 2/ }).click()
+  await dialog.getByLabel('Its new name').fill('old')
+  const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>()
+  await page.route('**/admin/api/backup.restore-kept', () => isAsked())
+  const ended = page.waitForEvent('requestfailed')
+  await dialog.getByRole('button', { name: 'Restore', exact: true }).click()
+  await asked
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  expect((await ended).url()).toEndWith('/admin/api/backup.restore-kept')
+  expect((await commands.run('db.list', {})).map(({ name }) => name)).toEqual(['main'])
   expect(faults).toEqual([])
 })
 

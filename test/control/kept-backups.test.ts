@@ -85,6 +85,23 @@ describe('the backups of a server', () => {
     expect(pieces).toBe(1)
   })
 
+  test('are restored no further when nobody waits for the database', async () => {
+    await using scene = await setup()
+    const { backup } = await scene.run<Made>('backup.make')
+    const leaving = new AbortController()
+    const restore = scene.folder.restore.bind(scene.folder)
+    Object.assign(scene.folder, {
+      restore(...args: Parameters<typeof restore>) {
+        leaving.abort(aborted())
+        return restore(...args)
+      },
+    })
+    const streams = { signal: leaving.signal }
+    const input = { backup, database: 'main', name: 'old' }
+    expect(await scene.code('backup.restore-kept', input, streams)).toBe('BUSY')
+    expect(await scene.folder.hosts.list()).toEqual(['main'])
+  })
+
   test('are sent as files, which are restored when they are uploaded', async () => {
     await using scene = await setup()
     const { run } = scene

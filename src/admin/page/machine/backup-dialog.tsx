@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { FormDialog } from '../parts/form-dialog'
 import { ProgressBar } from '../parts/progress-bar'
 import { call, type Progress } from '../server/call'
@@ -13,7 +13,7 @@ export interface KeptBackup {
   readonly problem: string | null
 }
 
-/** Restores a database of a backup as another one, or saves it as a file. */
+/** Restores a database of a backup as another one, which ends with the dialog, or saves it as a file. */
 export function BackupDialog({
   kept: { backup, databases },
   isRestoring,
@@ -29,6 +29,8 @@ export function BackupDialog({
   const [name, setName] = useState('')
   const [endsLogins, setEndsLogins] = useState(false)
   const [progress, setProgress] = useState<Progress | null>(null)
+  const ended = useRef(new AbortController())
+  useEffect(() => () => ended.current.abort(), [])
   const input = { backup, database: chosen }
   const save = async () => {
     await download('backup.read', input, `${chosen}-${backup}.satchel-backup`)
@@ -37,7 +39,8 @@ export function BackupDialog({
   const restore = async () => {
     const given = { ...input, name: name.trim(), revokeLogins: endsLogins }
     try {
-      await call('backup.restore-kept', given, { onProgress: setProgress })
+      const { signal } = ended.current
+      await call('backup.restore-kept', given, { signal, onProgress: setProgress })
     } finally {
       setProgress(null)
     }

@@ -3,8 +3,8 @@ import { Ago } from '../parts/ago'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
-import { ProgressBar } from '../parts/progress-bar'
 import { Snippet } from '../parts/snippet'
+import { TaskView } from '../parts/task-view'
 import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
 import { useTask } from '../server/task'
@@ -72,9 +72,9 @@ export function Backups() {
 }
 
 function Head({ target, onMade }: { target: string; onMade: () => void }) {
-  const { isBusy, progress, error, run, cancel } = useTask<{ readonly backup: string }>()
+  const task = useTask<{ readonly backup: string }>()
   const make = async () => {
-    await run('backup.make', {})
+    await task.run('backup.make', {})
     onMade()
   }
   return (
@@ -82,17 +82,16 @@ function Head({ target, onMade }: { target: string; onMade: () => void }) {
       <header>
         <h2>Backups</h2>
         {may('backup.make') && !isReadOnly.value && (
-          <button class="small-button" onClick={isBusy ? cancel : () => void make()}>
-            {!isBusy && <Icon name="plus" />}
-            {isBusy ? 'Stop' : 'Make one'}
+          <button class="small-button" disabled={task.isBusy} onClick={() => void make()}>
+            <Icon name="plus" />
+            Make one
           </button>
         )}
       </header>
       <p class="soft small">
         In <code>{target}</code>, each with all databases and their keys: as secret as the data.
       </p>
-      {isBusy && <ProgressBar progress={progress} label="Backing up" />}
-      <Failure error={error} />
+      <TaskView task={task} label="Backing up" />
     </>
   )
 }
@@ -100,7 +99,7 @@ function Head({ target, onMade }: { target: string; onMade: () => void }) {
 function BackupRow({ kept }: { kept: KeptBackup }) {
   const { backup, created, bytes, databases, problem } = kept
   const [open, setOpen] = useState<'restore' | 'save' | null>(null)
-  const { isBusy, progress, result, error, run, cancel } = useTask<Verified>()
+  const task = useTask<Verified>()
   const isWriting = !isReadOnly.value
   return (
     <li class="backup">
@@ -111,15 +110,16 @@ function BackupRow({ kept }: { kept: KeptBackup }) {
         </span>
       </span>
       {problem !== null && <span class="badge bad">cannot be read</span>}
-      {result?.faults.length === 0 && <span class="badge good">as written</span>}
+      {task.result?.faults.length === 0 && <span class="badge good">as written</span>}
       {problem === null && (
         <>
           <button
             class="small-button"
             aria-label={`Verify ${backup}`}
-            onClick={isBusy ? cancel : () => void run('backup.verify', { backup })}
+            disabled={task.isBusy}
+            onClick={() => void task.run('backup.verify', { backup })}
           >
-            {isBusy ? 'Stop' : 'Verify'}
+            Verify
           </button>
           {may('backup.restore-kept') && isWriting && (
             <button
@@ -142,13 +142,15 @@ function BackupRow({ kept }: { kept: KeptBackup }) {
           )}
         </>
       )}
-      {isBusy && <ProgressBar progress={progress} label="Verifying" />}
-      <Failure error={error} />
-      {result !== undefined && result.faults.length > 0 && (
-        <p class="bad-text small">
-          Not as it was written: {result.faults.map(({ path }) => path).join(', ')}
-        </p>
-      )}
+      <TaskView task={task} label="Verifying">
+        {({ faults }) =>
+          faults.length > 0 && (
+            <p class="bad-text small">
+              Not as it was written: {faults.map(({ path }) => path).join(', ')}
+            </p>
+          )
+        }
+      </TaskView>
       {open !== null && (
         <BackupDialog
           kept={kept}

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
 import { FormDialog } from '../parts/form-dialog'
 import { Icon } from '../parts/icon'
+import { Section } from '../parts/section'
 import { call } from '../server/call'
 import { download } from '../server/download'
 import { useOperation } from '../server/operation'
@@ -37,16 +38,7 @@ export function Databases() {
     download('backup', { database: name }, `${name}.satchel-backup`).catch(tellError)
   return (
     <div class="body narrow">
-      <section class="part">
-        <header>
-          <h2>Databases</h2>
-          {may('db.create') && isWriting && (
-            <button class="small-button" onClick={() => setIsAdding(true)}>
-              <Icon name="plus" />
-              Add
-            </button>
-          )}
-        </header>
+      <Section title="Databases" onAdd={may('db.create') && isWriting && (() => setIsAdding(true))}>
         <Failure error={error} onAgain={reload} />
         <ul class="rows">
           {value?.map(({ name, url }) => (
@@ -66,7 +58,7 @@ export function Databases() {
             </li>
           ))}
         </ul>
-      </section>
+      </Section>
       {isAdding && (
         <NewDatabase
           onClose={() => setIsAdding(false)}

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Failure } from '../parts/failure'
-import { ProgressBar } from '../parts/progress-bar'
+import { TaskView } from '../parts/task-view'
 import { useTask } from '../server/task'
 import { hrefIn } from '../shell/route'
 
@@ -8,10 +7,11 @@ import { hrefIn } from '../shell/route'
 export function Restore({ onDone }: { onDone: () => void }) {
   const [file, setFile] = useState<File | null>(null)
   const [name, setName] = useState('')
+  const [endsLogins, setEndsLogins] = useState(false)
   const task = useTask<{ name: string }>()
   const restore = async () => {
     if (file === null) return
-    const input = { name: name.trim(), revokeLogins: false, size: file.size }
+    const input = { name: name.trim(), revokeLogins: endsLogins, size: file.size }
     await task.run('backup.restore', input, { upload: file })
     onDone()
   }
@@ -41,14 +41,18 @@ export function Restore({ onDone }: { onDone: () => void }) {
           />
           <button disabled={task.isBusy}>Restore</button>
         </div>
+        <label class="check">
+          <input type="checkbox" checked={endsLogins} onChange={() => setEndsLogins(!endsLogins)} />
+          <span>End all logins in it: everybody logs in again</span>
+        </label>
       </form>
-      {task.isBusy && <ProgressBar progress={task.progress} label="Restoring" />}
-      <Failure error={task.error} />
-      {task.result !== undefined && (
-        <p class="good-text">
-          The database <a href={hrefIn(task.result.name, 'data')}>{task.result.name}</a> is there.
-        </p>
-      )}
+      <TaskView task={task} label="Restoring">
+        {({ name: made }) => (
+          <p class="good-text">
+            The database <a href={hrefIn(made, 'data')}>{made}</a> is there.
+          </p>
+        )}
+      </TaskView>
     </section>
   )
 }
