@@ -1,6 +1,7 @@
 import axe from 'axe-core'
 import { expect, test } from 'bun:test'
-import { MINUTE } from '../../src/domain/value/time'
+import { DAY, MINUTE } from '../../src/domain/value/time'
+import { startHook, verdict } from '../auth/webhook-setup'
 import { setupAdmin } from '../http/admin/setup'
 import { until } from '../timing'
 import { openAdmin } from './admin-page'
@@ -153,5 +154,102 @@ test('a test mail of each kind is sent to an address', async () => {
     })
   }
   await box.getByText('It was sent.').waitFor()
+  expect(faults).toEqual([])
+})
+
+test('a setting that others have changed meanwhile stays when another one is saved', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/database')
+  const box = page.locator('section.box', { hasText: 'New users' })
+  await box.getByLabel('Days of an evaluation').fill('9')
+  await commands.run('policy.set', { ...MAIN, newUsers: 'reject', seats: 5 })
+  await box.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The policy was changed').waitFor()
+  expect(await commands.run('policy.show', MAIN)).toMatchObject({
+    newUsers: 'reject',
+    seats: 5,
+    evalDays: 9,
+  })
+
+  const templates = page.locator('section.box', { hasText: 'Mail templates' })
+  const dialog = page.getByRole('dialog')
+  await templates.getByRole('button', { name: 'Change otp-subject' }).click()
+  await dialog.getByLabel('Handlebars').fill('Mine: {{{otp}}}')
+  const upload = new Blob(['Theirs: {{{otp}}}']).stream()
+  await commands.run('template.set', { ...MAIN, name: 'otp-subject' }, { upload })
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('alert').getByText('Somebody else').waitFor()
+  const shown = await commands.run('template.show', { ...MAIN, name: 'otp-subject' })
+  expect(shown.content).toBe('Theirs: {{{otp}}}')
+  expect(faults).toEqual([])
+})
+
+test('a client is replaced by a new one, and works for some days more', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  const old = await commands.run('client.create', { ...MAIN, scopes: ['ACCESS_DB'], name: 'Shop' })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/database')
+  const box = page.locator('section.box', { hasText: 'Clients' })
+  const dialog = page.getByRole('dialog')
+  await box.getByRole('button', { name: 'Replace Shop' }).click()
+  await dialog.getByLabel('Days for which the old one works').fill('2')
+  await dialog.getByRole('button', { name: 'Replace', exact: true }).click()
+  await dialog.getByText('Keep it now').waitFor()
+  const clients = await commands.run('client.list', MAIN)
+  const named = clients.filter(({ name }) => name === 'Shop')
+  expect(named).toMatchObject([
+    { id: old.clientId, expires: server.clock.now() + 2 * DAY, scopes: ['ACCESS_DB'] },
+    { expires: null, scopes: ['ACCESS_DB'] },
+  ])
+  expect(await dialog.textContent()).toContain(named[1]?.id ?? 'none')
+  expect(faults).toEqual([])
+})
+
+test('the web hook is asked about a person, of whom no user is made', async () => {
+  await using server = await setupAdmin({ allowPrivateAddresses: '127.0.0.0/8' })
+  const { commands } = server
+  using hook = startHook(() => verdict('reject'))
+  await commands.run('policy.set', { ...MAIN, newUsers: 'webhook', hookUrl: hook.url })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/database')
+  const box = page.locator('section.box', { hasText: 'New users' })
+  await box.getByLabel('Address to try the web hook with').fill('ann@example.com')
+  await page.keyboard.press('Enter')
+  await box.getByText('the person would be rejected').waitFor()
+  expect(hook.questions).toHaveLength(1)
+  const { data } = await commands.run('user.list', { ...MAIN, query: '' })
+  expect(data).toEqual([])
+  expect(faults).toEqual([])
+})
+
+test('the limits of files are set, and return to those of the server', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/files')
+  const dialog = page.getByRole('dialog')
+  const own = async () => (await commands.run('blob.quota', MAIN)).own
+  const save = async () => {
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  await page.getByRole('button', { name: 'Limits' }).click()
+  await dialog.getByLabel('All files together').fill('2.5')
+  await dialog.getByLabel('The files that one user sends').fill('none')
+  await save()
+  await page.getByText('0 files, 0 B of 2.5 MB').waitFor()
+  expect(await own()).toEqual({ database: 2_500_000, user: null })
+  await page.getByRole('button', { name: 'Limits' }).click()
+  expect(await dialog.getByLabel('The files that one user sends').inputValue()).toBe('none')
+  await dialog.getByLabel('All files together').fill('')
+  await save()
+  expect(await own()).toEqual({ user: null })
   expect(faults).toEqual([])
 })

@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks'
 import { Ago } from '../parts/ago'
+import { DestroyButton } from '../parts/destroy-button'
 import { Failure } from '../parts/failure'
 import { FormDialog } from '../parts/form-dialog'
 import { Icon } from '../parts/icon'
-import { Text } from '../parts/text'
+import { Section } from '../parts/section'
+import { shortText, Text } from '../parts/text'
 import { call } from '../server/call'
 import { useOperation } from '../server/operation'
 import { isReadOnly, may, session } from '../server/session'
-import { askToDestroy } from '../shell/destroy'
 import { database } from '../shell/route'
 import { type Secret, SecretDialog } from './secret-dialog'
 
@@ -26,19 +27,11 @@ export function Clients() {
   const input = { database: database.value }
   const { value, error, reload } = useOperation<readonly Client[]>('client.list', input)
   const [isAdding, setIsAdding] = useState(false)
+  const [replaced, setReplaced] = useState<Client | null>(null)
   const [secret, setSecret] = useState<Secret | null>(null)
   const isWriting = may('client.create') && !isReadOnly.value
   return (
-    <section class="part box">
-      <header>
-        <h2>Clients</h2>
-        {isWriting && (
-          <button class="small-button" onClick={() => setIsAdding(true)}>
-            <Icon name="plus" />
-            Add
-          </button>
-        )}
-      </header>
+    <Section title="Clients" isBox onAdd={isWriting && (() => setIsAdding(true))}>
       <p class="soft small">
         Backends and service accounts issue tokens with their id and secret. The secret is shown
         once.
@@ -46,7 +39,12 @@ export function Clients() {
       <Failure error={error} />
       <ul class="rows">
         {value?.map((client) => (
-          <ClientRow key={client.id} client={client} onChange={reload} />
+          <ClientRow
+            key={client.id}
+            client={client}
+            onReplace={() => setReplaced(client)}
+            onChange={reload}
+          />
         ))}
       </ul>
       {isAdding && (
@@ -59,12 +57,31 @@ export function Clients() {
           }}
         />
       )}
+      {replaced !== null && (
+        <ReplaceClient
+          client={replaced}
+          onClose={() => setReplaced(null)}
+          onReplaced={(made) => {
+            setReplaced(null)
+            setSecret(made)
+            reload()
+          }}
+        />
+      )}
       {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
-    </section>
+    </Section>
   )
 }
 
-function ClientRow({ client, onChange }: { client: Client; onChange: () => void }) {
+function ClientRow({
+  client,
+  onReplace,
+  onChange,
+}: {
+  client: Client
+  onReplace: () => void
+  onChange: () => void
+}) {
   const { id, name, email, scopes, created, expires, isPending } = client
   return (
     <li>
@@ -84,28 +101,82 @@ function ClientRow({ client, onChange }: { client: Client; onChange: () => void 
       <span class="soft small">
         <Ago at={created} />
       </span>
-      {may('client.revoke') && !isReadOnly.value && (
+      {may('client.rotate') && !isReadOnly.value && !isPending && (
         <button
           class="plain"
-          aria-label={`Revoke ${name ?? id}`}
-          title="Revoke"
-          onClick={() =>
-            askToDestroy({
-              title: 'Revoke the client',
-              done: 'The client was revoked',
-              text: 'Its tokens end with it.',
-              name: id,
-              operation: 'client.revoke',
-              input: { database: database.value, id },
-              isTyped: false,
-              onDone: onChange,
-            })
-          }
+          title="Replace its secret"
+          aria-label={`Replace ${shortText(name ?? id)}`}
+          onClick={onReplace}
         >
-          <Icon name="trash" />
+          <Icon name="reload" />
         </button>
       )}
+      {may('client.revoke') && !isReadOnly.value && (
+        <DestroyButton
+          label={`Revoke ${name ?? id}`}
+          tip="Revoke"
+          title="Revoke the client"
+          done="The client was revoked"
+          text="Its tokens end with it."
+          name={id}
+          operation="client.revoke"
+          input={{ database: database.value, id }}
+          isTyped={false}
+          onDone={onChange}
+        />
+      )}
     </li>
+  )
+}
+
+interface Credentials {
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+/** The id and the secret of a client, which are shown once. */
+function secretOf({ clientId, clientSecret }: Credentials): Secret {
+  return {
+    title: 'A new client',
+    values: [
+      ['Id', clientId],
+      ['Secret', clientSecret],
+    ],
+  }
+}
+
+/** Puts a new client in the place of another one, which works for some days more. */
+function ReplaceClient({
+  client: { id, name },
+  onClose,
+  onReplaced,
+}: {
+  client: Client
+  onClose: () => void
+  onReplaced: (secret: Secret) => void
+}) {
+  const [days, setDays] = useState(7)
+  const replace = async () => {
+    onReplaced(secretOf(await call('client.rotate', { database: database.value, id, days })))
+  }
+  return (
+    <FormDialog title="Replace the client" action="Replace" onSubmit={replace} onClose={onClose}>
+      <p>
+        A new client with the name and the scopes of <Text text={name ?? id} /> takes its place.
+      </p>
+      <label>
+        <span>Days for which the old one works as well</span>
+        <input
+          autofocus
+          required
+          type="number"
+          min="0"
+          max="365"
+          value={days}
+          onInput={({ currentTarget }) => setDays(currentTarget.valueAsNumber)}
+        />
+      </label>
+    </FormDialog>
   )
 }
 
@@ -120,18 +191,12 @@ function NewClient({
   const [scopes, setScopes] = useState<readonly string[]>(['ACCESS_DB', 'GLOBAL_READ'])
   const all = session.value?.scopes ?? []
   const add = async () => {
-    const made = await call<{ clientId: string; clientSecret: string }>('client.create', {
+    const made = await call<Credentials>('client.create', {
       database: database.value,
       scopes,
       name: name.trim(),
     })
-    onAdded({
-      title: 'A new client',
-      values: [
-        ['Id', made.clientId],
-        ['Secret', made.clientSecret],
-      ],
-    })
+    onAdded(secretOf(made))
   }
   const toggle = (scope: string) =>
     setScopes(scopes.includes(scope) ? scopes.filter((each) => each !== scope) : [...scopes, scope])

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
-import { Text } from '../parts/text'
+import { shortText, Text } from '../parts/text'
 import { call } from '../server/call'
 import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
@@ -49,7 +49,7 @@ export function Origins() {
               {isWriting && (
                 <button
                   class="plain"
-                  aria-label={`Remove ${origin}`}
+                  aria-label={`Remove ${shortText(origin)}`}
                   onClick={() => void change('origin.remove', origin)}
                 >
                   <Icon name="trash" />

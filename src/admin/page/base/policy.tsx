@@ -3,6 +3,8 @@ import { Failure } from '../parts/failure'
 import { call } from '../server/call'
 import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
+import { TaskView } from '../parts/task-view'
+import { useTask } from '../server/task'
 import { database } from '../shell/route'
 import { tellDone } from '../shell/toasts'
 import { type Secret, SecretDialog } from './secret-dialog'
@@ -32,13 +34,17 @@ export function Policy() {
   if (value === undefined || draft === null) return <Failure error={error} />
   const save = async () => {
     try {
-      const { newUsers, evalDays, seats, hookUrl } = draft
+      // Others may have changed the rest meanwhile.
+      const changed = Object.entries(draft).filter(
+        ([name, wanted]) => wanted !== value[name as keyof PolicyInfo],
+      )
+      const changes = changed.map(([name, wanted]) => [
+        name,
+        wanted === '' ? 'none' : (wanted ?? 'none'),
+      ])
       const saved = await call<{ hookSecret?: string }>('policy.set', {
         ...input,
-        newUsers,
-        evalDays,
-        seats: seats ?? 'none',
-        hookUrl: hookUrl === null || hookUrl === '' ? 'none' : hookUrl,
+        ...Object.fromEntries(changes),
       })
       setFailure(undefined)
       tellDone('The policy was changed')
@@ -117,6 +123,7 @@ export function Policy() {
             />
           </label>
         )}
+        {value.hookUrl !== null && may('policy.test') && <HookTest />}
         <Failure error={failure} />
         {isWriting && (
           <div class="actions">
@@ -126,5 +133,50 @@ export function Policy() {
       </form>
       {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </section>
+  )
+}
+
+interface Verdict {
+  readonly action: string
+  /** ms. */
+  readonly duration: number
+}
+
+/** Asks the stored web hook about a person, and creates no user. */
+function HookTest() {
+  const test = useTask<Verdict>()
+  const [email, setEmail] = useState('')
+  const ask = () => {
+    if (email.trim() === '') return
+    void test.run('policy.test', { database: database.value, email: email.trim() })
+  }
+  return (
+    <>
+      <div class="joined">
+        <input
+          type="email"
+          aria-label="Address to try the web hook with"
+          placeholder="someone@example.com"
+          value={email}
+          onInput={({ currentTarget }) => setEmail(currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter') return
+            event.preventDefault()
+            ask()
+          }}
+        />
+        <button type="button" disabled={test.isBusy} onClick={ask}>
+          Try the web hook
+        </button>
+      </div>
+      <TaskView task={test} label="Asking">
+        {({ action, duration }) => (
+          <p class="good-text">
+            It answered within {Math.ceil(duration)} ms: the person would be{' '}
+            {action === 'reject' ? 'rejected' : `admitted (${action})`}.
+          </p>
+        )}
+      </TaskView>
+    </>
   )
 }

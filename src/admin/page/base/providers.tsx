@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
+import { DestroyButton } from '../parts/destroy-button'
 import { Failure } from '../parts/failure'
-import { Icon } from '../parts/icon'
+import { Section } from '../parts/section'
 import { Text } from '../parts/text'
 import { useOperation } from '../server/operation'
 import { useTask } from '../server/task'
 import { isReadOnly, may } from '../server/session'
-import { askToDestroy } from '../shell/destroy'
 import { database } from '../shell/route'
 import { NewProvider } from './new-provider'
 
@@ -23,16 +23,11 @@ export function Providers() {
   const { value, error, reload } = useOperation<readonly Provider[]>('provider.list', input)
   const [isAdding, setIsAdding] = useState(false)
   return (
-    <section class="part box">
-      <header>
-        <h2>Login providers</h2>
-        {may('provider.add') && !isReadOnly.value && (
-          <button class="small-button" onClick={() => setIsAdding(true)}>
-            <Icon name="plus" />
-            Add
-          </button>
-        )}
-      </header>
+    <Section
+      title="Login providers"
+      isBox
+      onAdd={may('provider.add') && !isReadOnly.value && (() => setIsAdding(true))}
+    >
       <Failure error={error} />
       <ul class="rows">
         {value?.map((provider) => (
@@ -54,7 +49,7 @@ export function Providers() {
           }}
         />
       )}
-    </section>
+    </Section>
   )
 }
 
@@ -81,23 +76,16 @@ function ProviderRow({ provider, onChange }: { provider: Provider; onChange: () 
         </button>
       )}
       {may('provider.remove') && !isReadOnly.value && (
-        <button
-          class="plain"
-          aria-label={`Remove ${name}`}
-          onClick={() =>
-            askToDestroy({
-              title: 'Remove the login provider',
-              done: 'The login provider was removed',
-              name,
-              operation: 'provider.remove',
-              input,
-              isTyped: false,
-              onDone: onChange,
-            })
-          }
-        >
-          <Icon name="trash" />
-        </button>
+        <DestroyButton
+          label={`Remove ${name}`}
+          title="Remove the login provider"
+          done="The login provider was removed"
+          name={name}
+          operation="provider.remove"
+          input={input}
+          isTyped={false}
+          onDone={onChange}
+        />
       )}
       <Failure error={test.error} />
     </li>

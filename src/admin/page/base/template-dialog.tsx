@@ -30,6 +30,12 @@ export function TemplateDialog({
 }) {
   const [content, setContent] = useState(stored.content)
   const save = async () => {
+    const now = await call<Template>('template.show', { database: database.value, name: id })
+    if (now.content !== stored.content) {
+      throw new Error(
+        'Somebody else has changed the template meanwhile: close this, and begin again',
+      )
+    }
     const upload = new Blob([content])
     await call('template.set', { database: database.value, name: id }, { upload })
     tellDone(`The template ${id} was saved`)

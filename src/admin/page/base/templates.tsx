@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
+import { DestroyButton } from '../parts/destroy-button'
 import { Failure } from '../parts/failure'
 import { Icon } from '../parts/icon'
 import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
-import { askToDestroy } from '../shell/destroy'
 import { database } from '../shell/route'
 import { type Template, TemplateDialog } from './template-dialog'
 
@@ -40,24 +40,19 @@ export function Templates() {
               </button>
             )}
             {isWriting && may('template.reset') && template.isOwn && (
-              <button
-                class="plain"
-                title="Return to the built-in one"
-                aria-label={`Return to the built-in ${template.id}`}
-                onClick={() =>
-                  askToDestroy({
-                    title: 'Return to the built-in template',
-                    done: 'The built-in template is back',
-                    name: template.id,
-                    operation: 'template.reset',
-                    input: { ...input, name: template.id },
-                    isTyped: false,
-                    onDone: reload,
-                  })
-                }
+              <DestroyButton
+                label={`Return to the built-in ${template.id}`}
+                tip="Return to the built-in one"
+                title="Return to the built-in template"
+                done="The built-in template is back"
+                name={template.id}
+                operation="template.reset"
+                input={{ ...input, name: template.id }}
+                isTyped={false}
+                onDone={reload}
               >
                 <Icon name="reload" />
-              </button>
+              </DestroyButton>
             )}
           </li>
         ))}
