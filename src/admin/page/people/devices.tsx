@@ -1,6 +1,6 @@
 import { Ago } from '../parts/ago'
 import { Failure } from '../parts/failure'
-import { Text } from '../parts/text'
+import { shortText, Text } from '../parts/text'
 import { useOperation } from '../server/operation'
 import { may } from '../server/session'
 import { database } from '../shell/route'
@@ -51,7 +51,7 @@ function DeviceRow({ device: info }: { device: DeviceInfo }) {
         <span class="dot" />
       </span>
       <span class="list-main">
-        <span class="clip" title={device}>
+        <span class="clip" title={shortText(device)}>
           {origin === null ? (
             <span class="mono">
               <Text text={device} most={16} />

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
-import { Icon } from '../parts/icon'
+import { Section } from '../parts/section'
 import { Text } from '../parts/text'
 import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
@@ -23,16 +23,14 @@ export function Memberships({ userId }: { userId: string }) {
     return isOwner || !all.some((each) => each.isOwner && each.realmId === realmId)
   })
   return (
-    <section class="part">
-      <header>
-        <h3>Memberships</h3>
-        {may('member.add') && may('realm.list') && !isReadOnly.value && (
-          <button class="small-button" onClick={() => setIsAdding(true)}>
-            <Icon name="plus" />
-            Add to a realm
-          </button>
-        )}
-      </header>
+    <Section
+      title="Memberships"
+      level={3}
+      add="Add to a realm"
+      onAdd={
+        may('member.add') && may('realm.list') && !isReadOnly.value && (() => setIsAdding(true))
+      }
+    >
       <Failure error={error} />
       <ul class="rows">
         {realms?.map(({ id, isOwner, realmId, realmName, state, roles }) => (
@@ -66,6 +64,6 @@ export function Memberships({ userId }: { userId: string }) {
           }}
         />
       )}
-    </section>
+    </Section>
   )
 }

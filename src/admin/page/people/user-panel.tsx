@@ -1,5 +1,6 @@
 import { Ago } from '../parts/ago'
 import { Copy } from '../parts/copy'
+import { DestroyButton } from '../parts/destroy-button'
 import { Fact, Facts } from '../parts/facts'
 import { Failure } from '../parts/failure'
 import { Panel } from '../parts/panel'
@@ -7,7 +8,6 @@ import { Text } from '../parts/text'
 import { call } from '../server/call'
 import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
-import { askToDestroy } from '../shell/destroy'
 import { database, hrefOf } from '../shell/route'
 import { tellDone, tellError } from '../shell/toasts'
 import { Tree } from '../value/tree'
@@ -95,25 +95,21 @@ export function UserPanel({
                 {user.deactivated === null ? 'Deactivate' : 'Activate'}
               </button>
               {may('user.delete') && (
-                <button
-                  class="danger"
-                  onClick={() =>
-                    askToDestroy({
-                      title: 'Delete the user',
-                      done: 'The user was deleted',
-                      text: 'Objects that only this user could see are erased; shared objects stay.',
-                      name: userId,
-                      operation: 'user.delete',
-                      input,
-                      onDone() {
-                        onDelete()
-                        onClose()
-                      },
-                    })
-                  }
+                <DestroyButton
+                  kind="danger"
+                  title="Delete the user"
+                  done="The user was deleted"
+                  text="Objects that only this user could see are erased; shared objects stay."
+                  name={userId}
+                  operation="user.delete"
+                  input={input}
+                  onDone={() => {
+                    onDelete()
+                    onClose()
+                  }}
                 >
                   Delete
-                </button>
+                </DestroyButton>
               )}
             </div>
           )}
