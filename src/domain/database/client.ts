@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock'
-import { quoted, SatchelError, unprocessable, conflict } from '../value/error'
+import { quoted, SatchelError, conflict } from '../value/error'
 import { randomToken } from '../value/id'
 import { hasAllScopes, type Scope, SCOPES } from '../value/scope'
-import { hashSecret, newSecret, sameSecret } from '../value/secret'
+import { hashSecret, newSecret, requireOverlap, sameSecret } from '../value/secret'
 import type { ReadTx, WriteTx } from '../store/store'
 import type { Client } from '../store/records'
 import { foldEmail } from '../value/email'
@@ -167,9 +167,7 @@ export function revokeClientsOf(tx: WriteTx, email: string): number {
  * `UNKNOWN_CLIENT`, `CLIENT_EXPIRED` and `UNPROCESSABLE` (protocol.md §9.3).
  */
 export function rotateClient(tx: WriteTx, clock: Clock, id: string, days = 7): Rotation {
-  if (!(days >= 0 && days <= MAX_OVERLAP_DAYS)) {
-    throw unprocessable(`The old key can stay valid for 0 to ${MAX_OVERLAP_DAYS} days`)
-  }
+  requireOverlap(days, 'key')
   const now = clock.now()
   const client = getClient(tx, id)
   if (isClientExpired(client, now)) {
@@ -230,6 +228,5 @@ function isAdministrator(client: Client): boolean {
   return client.expires === null && hasAllScopes(client.scopes) && !isPending(client)
 }
 
-const MAX_OVERLAP_DAYS = 365
 /** Compared when there is no such client, so that both refusals take the same time. */
 const NOBODY = hashSecret('')

@@ -4,6 +4,7 @@ import type { ReadTx, WriteTx } from '../store/store'
 import type { SealedText, Vault } from '../store/vault'
 import { USER_DATA, userDataOf } from './change'
 import { changePolicy, findPolicy, type Policy, type Verdict } from './policy'
+import { requireOverlap } from '../value/secret'
 import { DAY } from '../value/time'
 import { newWebhookSecret } from '../value/webhook-signature'
 
@@ -50,9 +51,7 @@ export function rotateWebhookSecret(
   now: number,
   days = 7,
 ): WebhookRotation {
-  if (!(days >= 0 && days <= MAX_OVERLAP_DAYS)) {
-    throw unprocessable(`The old secret works for 0 to ${MAX_OVERLAP_DAYS} days`)
-  }
+  requireOverlap(days, 'secret')
   const secrets = findSecrets(tx)
   if (secrets === undefined) {
     throw unprocessable('There is no web hook: set one with satchel policy set --hook-url')
@@ -116,7 +115,6 @@ interface WebhookSecrets {
 const SETTING = 'webhook'
 const LABEL = 'web hook'
 const ACTIONS = ['prod', 'eval', 'reject'] as const
-const MAX_OVERLAP_DAYS = 365
 
 function findSecrets(tx: ReadTx): WebhookSecrets | undefined {
   const setting = tx.settings.find(SETTING)

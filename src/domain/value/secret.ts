@@ -1,3 +1,4 @@
+import { unprocessable } from './error'
 import { randomToken } from './id'
 
 /** A new secret of 256 random bits: 43 characters of base64url. */
@@ -19,6 +20,14 @@ export function hashSecret(secret: string): string {
  */
 export function sameSecret(given: string, kept: string): boolean {
   return crypto.timingSafeEqual(digest(given), digest(kept))
+}
+
+const MAX_OVERLAP_DAYS = 365
+
+/** Throws `UNPROCESSABLE` unless an old secret can stay valid for so many days beside a new one. */
+export function requireOverlap(days: number, what: 'key' | 'secret'): void {
+  if (days >= 0 && days <= MAX_OVERLAP_DAYS) return
+  throw unprocessable(`The old ${what} can stay valid for 0 to ${MAX_OVERLAP_DAYS} days`)
 }
 
 function digest(text: string): Buffer {
