@@ -6,7 +6,7 @@ import { isNameText } from '../value/key'
 import { timeOfDate } from '../value/time'
 import { SatchelError, quoted, unprocessable } from '../value/error'
 import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
-import { type WireObject, getOwn, isAbsent, isRecord, setOwn } from '../value/value'
+import { type WireObject, getOwn, isRecord, presentIn, setOwn } from '../value/value'
 
 /** The effect of one entry of a changeSpec on the value at its path (protocol.md §4.4, §4.6). */
 export type PropertyChange =
@@ -201,9 +201,9 @@ function modificationIn(value: WireObject): unknown {
 
 function readModification(given: unknown, name: string): Modification {
   if (isRecord(given)) {
-    const add = present(getOwn(given, 'add'))
-    const remove = present(getOwn(given, 'remove'))
-    const prefix = present(getOwn(given, 'replacePrefix'))
+    const add = presentIn(given, 'add')
+    const remove = presentIn(given, 'remove')
+    const prefix = presentIn(given, 'replacePrefix')
     if (isTerm(add)) return { add: termOf(add, name) }
     if (add === undefined && isTerm(remove)) return { remove: termOf(remove, name) }
     if (add === undefined && remove === undefined && isPrefixPair(prefix)) {
@@ -214,10 +214,6 @@ function readModification(given: unknown, name: string): Modification {
     name,
     'is no property modification: add or remove a number or a list, or replacePrefix with two strings',
   )
-}
-
-function present(value: unknown): unknown {
-  return isAbsent(value) ? undefined : value
 }
 
 type Term = number | readonly unknown[] | WireObject

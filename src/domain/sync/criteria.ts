@@ -4,7 +4,7 @@ import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
 import { isNameText } from '../value/key'
 import { timeOfDate } from '../value/time'
 import { BINARY_TYPES } from '../value/typed-value'
-import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
+import { type WireObject, getOwn, isAbsent, isRecord, presentIn } from '../value/value'
 import { pathOfIndex, valueAt } from './change'
 
 /** The query of a `modify` or `delete`, evaluated on stored objects (protocol.md §4.4). */
@@ -166,8 +166,8 @@ function readRange(range: WireObject): KeyRange {
 }
 
 function readBound(range: WireObject, name: 'lower' | 'upper'): Key | undefined {
-  const value = getOwn(range, name)
-  if (isAbsent(value)) return undefined
+  const value = presentIn(range, name)
+  if (value === undefined) return undefined
   const key = keyOfValue(value)
   if (key === undefined) throw refusal(`"${name}" of a range is no key`)
   return key

@@ -1,7 +1,7 @@
 import { SatchelError, quoted, invalidRequest, unprocessable } from '../value/error'
 import { FIXED_LIMITS, requireFew } from '../value/fixed-limits'
 import { isNameText } from '../value/key'
-import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
+import { type WireObject, isAbsent, isRecord, presentIn } from '../value/value'
 import { atOnce, type Work } from '../value/work'
 import { LeftOut } from '../json/shaped'
 import {
@@ -132,13 +132,13 @@ export function* syncRequestSteps(body: unknown, limits?: SpecLimits): Work<Sync
     throw invalid('"clientIdentity"', NAME)
   }
   requireNoText(listIn(body, 'y'))
-  const dbId = present(body, 'dbID')
-  const lastPull = present(body, 'lastPull')
+  const dbId = presentIn(body, 'dbID')
+  const lastPull = presentIn(body, 'lastPull')
   return {
     clientIdentity,
-    knowsBlobRefs: knowsBlobRefs(present(body, 'v')),
+    knowsBlobRefs: knowsBlobRefs(presentIn(body, 'v')),
     dbId: typeof dbId === 'string' ? dbId : undefined,
-    tables: tablesOnce(present(body, 'schema') ?? {}, readTables),
+    tables: tablesOnce(presentIn(body, 'schema') ?? {}, readTables),
     lastPull: lastPull === undefined ? undefined : yield* readLastPull(lastPull),
     baseRevs: listIn(body, 'baseRevs').map(readBaseRevision),
     transactions: yield* readTransactions(listIn(body, 'changes'), limits),
@@ -188,12 +188,12 @@ function readTables(schema: unknown): Map<string, DeclaredTable> {
   for (const name of names) {
     const entry = schema[name]
     if (!isRecord(entry)) throw invalid(`"schema" of ${quoted(name)}`, 'an object')
-    const idPrefix = present(entry, 'idPrefix')
-    const primaryKey = present(entry, 'primaryKey')
+    const idPrefix = presentIn(entry, 'idPrefix')
+    const primaryKey = presentIn(entry, 'primaryKey')
     tables.set(name, {
-      isMarked: present(entry, 'markedForSync') === true && present(entry, 'deleted') !== true,
-      isInitiallySynced: present(entry, 'initiallySynced') === true,
-      generated: present(entry, 'generatedGlobalId') === true,
+      isMarked: presentIn(entry, 'markedForSync') === true && presentIn(entry, 'deleted') !== true,
+      isInitiallySynced: presentIn(entry, 'initiallySynced') === true,
+      generated: presentIn(entry, 'generatedGlobalId') === true,
       idPrefix: typeof idPrefix === 'string' ? idPrefix : undefined,
       primaryKey: typeof primaryKey === 'string' ? primaryKey : undefined,
       textProperties: textPropertiesIn(name, entry),
@@ -224,7 +224,7 @@ function textPropertiesIn(table: string, entry: WireObject): readonly string[] {
 function* readLastPull(value: unknown): Work<LastPull> {
   if (!isRecord(value)) throw invalid('"lastPull"', 'an object')
   return {
-    serverRevision: present(value, 'serverRevision'),
+    serverRevision: presentIn(value, 'serverRevision'),
     realms: yield* namesIn(value, 'realms'),
     inviteRealms: yield* namesIn(value, 'inviteRealms'),
   }
@@ -236,7 +236,7 @@ function readBaseRevision(value: unknown): BaseRevision {
   if (!isRecord(value) || typeof table !== 'string' || typeof clientRev !== 'number') {
     throw invalid('"baseRevs"', 'a list of {tableName, clientRev, serverRev}')
   }
-  return { table, clientRev, serverRev: present(value, 'serverRev') }
+  return { table, clientRev, serverRev: presentIn(value, 'serverRev') }
 }
 
 interface Gathered {
@@ -284,9 +284,9 @@ function readOperation(
   const transaction = gathered.get(txid) ?? { operations: [], refusal: undefined, copies: 0 }
   gathered.set(txid, transaction)
   const keys = listIn(mut, 'keys').map(readKey)
-  const ts = present(mut, 'ts')
-  const rev = present(mut, 'rev')
-  const userId = present(mut, 'userId')
+  const ts = presentIn(mut, 'ts')
+  const rev = presentIn(mut, 'rev')
+  const userId = presentIn(mut, 'userId')
   const common = {
     table,
     keys,
@@ -373,7 +373,7 @@ function readPut(
   if (values.length !== keyCount || !values.every(isRecord)) {
     throw refused(`an ${type} has an object for each key`)
   }
-  const specs = present(mut, 'changeSpecs')
+  const specs = presentIn(mut, 'changeSpecs')
   if (type === 'insert' || specs === undefined) return { type, values }
   if (!Array.isArray(specs) || specs.length !== keyCount) {
     throw refused('an upsert has a changeSpec, or null, for each key')
@@ -393,15 +393,15 @@ function readSpecIn(spec: unknown, limits?: SpecLimits): PropertyChange[] {
 }
 
 function readQuery(mut: WireObject): Query | undefined {
-  const criteria = present(mut, 'criteria')
+  const criteria = presentIn(mut, 'criteria')
   if (criteria === undefined) return undefined
   requireWhole([criteria])
-  const isFirstChunk = present(mut, 'isAdditionalChunk') !== true
+  const isFirstChunk = presentIn(mut, 'isAdditionalChunk') !== true
   return { criteria: readCriteria(criteria), source: criteria, isFirstChunk }
 }
 
 function listIn(object: WireObject, name: string): unknown[] {
-  const value = present(object, name)
+  const value = presentIn(object, name)
   if (value === undefined) return []
   if (Array.isArray(value)) return value as unknown[]
   throw invalid(quoted(name), 'a list')
@@ -419,12 +419,6 @@ function* namesIn(object: WireObject, name: string): Work<Set<string>> {
 }
 
 const NAMES = 1_000
-
-/** The value of a field; undefined when it is absent, null or an undefined in wire form. */
-function present(object: WireObject, name: string): unknown {
-  const value = getOwn(object, name)
-  return isAbsent(value) ? undefined : value
-}
 
 function invalid(subject: string, expected: string): SatchelError {
   return invalidRequest(`${subject} must be ${expected}`)

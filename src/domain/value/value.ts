@@ -60,6 +60,12 @@ export function isAbsent(value: unknown): boolean {
   )
 }
 
+/** The value of a property; undefined when `isAbsent`. */
+export function presentIn(object: WireObject, name: string): unknown {
+  const value = getOwn(object, name)
+  return isAbsent(value) ? undefined : value
+}
+
 /** The names of the properties in which two objects of JSON differ. */
 export function changedProperties(before: WireObject, after: WireObject): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
