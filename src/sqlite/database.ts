@@ -248,7 +248,7 @@ function serveDatabase(
       snapshot.drop()
       return { bytes: reading.db.serialize() }
     },
-    async *verify(meanings, accepts, programPart = null) {
+    async *verify(meaningOf, accepts, programPart = null) {
       const damage = await checkStructure(file, index)
       checkpoints.catchUp()
       const faultOf = (words: string): Fault => ({
@@ -257,7 +257,7 @@ function serveDatabase(
         key: words,
       })
       yield { checked: 0, faults: damage.map(faultOf) }
-      yield* verifyRows(verified, meanings, accepts, { programPart })
+      yield* verifyRows(verified, meaningOf, accepts, { programPart })
     },
     [Symbol.asyncDispose]() {
       closing ??= close()

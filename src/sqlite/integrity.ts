@@ -1,5 +1,5 @@
 import { SQLiteError } from 'bun:sqlite'
-import type { CheckedStep, Fault, Meanings } from '../domain/store/integrity'
+import type { CheckedStep, Fault, MeaningOf } from '../domain/store/integrity'
 import type { WriteOptions } from '../domain/store/store'
 import { textsOf } from '../domain/store/users'
 import type { TxContext, WriteContext } from './context'
@@ -28,7 +28,7 @@ export interface Verified {
 /** Checks all rows, as `Database.verify` says. */
 export async function* verifyRows(
   { read, write }: Verified,
-  meanings: Meanings,
+  meaningOf: MeaningOf,
   accepts: boolean,
   options: WriteOptions,
 ): AsyncGenerator<CheckedStep> {
@@ -36,9 +36,9 @@ export async function* verifyRows(
     for (let after: string | undefined = ''; after !== undefined;) {
       const from: string = after
       const { next, ...step }: CheckedRows = accepts
-        ? await write((context) => accept(context, part, from, meanings), options)
+        ? await write((context) => accept(context, part, from, meaningOf), options)
         : await read((context) =>
-            checkPart({ context, meanings, accepting: undefined }, part, from),
+            checkPart({ context, meaningOf, accepting: undefined }, part, from),
           )
       yield step
       after = next
@@ -55,10 +55,10 @@ function accept(
   context: WriteContext,
   part: string,
   after: string,
-  meanings: Meanings,
+  meaningOf: MeaningOf,
 ): CheckedRows {
   context.unit.touchRecords(['everything'], [fact('everything')])
-  return checkPart({ context, meanings, accepting: context }, part, after)
+  return checkPart({ context, meaningOf, accepting: context }, part, after)
 }
 
 /** One step of a part; with a unit, what it finds is accepted. */

@@ -1,4 +1,4 @@
-import type { Fault, Meaning, Meanings, Problem } from '../domain/store/integrity'
+import type { Fault, Meaning, MeaningOf, Problem } from '../domain/store/integrity'
 import { entryName, type IndexEntry } from '../domain/store/objects'
 import type { Membership } from '../domain/store/memberships'
 import type { RealmRef } from '../domain/store/realms'
@@ -27,7 +27,7 @@ type ObjectRow = SummedObject & { readonly sum: number }
 /** A step of a check. */
 export interface Check {
   readonly context: TxContext
-  readonly meanings: Meanings
+  readonly meaningOf: MeaningOf
   /** The unit that accepts rows as they are, and changes those that follow from them; undefined: they are reported. */
   readonly accepting: WriteContext | undefined
 }
@@ -68,7 +68,7 @@ interface CheckedObject {
 
 /** Checks an object, and its entries after the first `from` ones. */
 function checkObject(check: Check, table: Table, row: ObjectRow, from: number): CheckedObject {
-  const { context, meanings, accepting } = check
+  const { context, meaningOf, accepting } = check
   const { unit, committed } = context
   const { revision, nextSeq } = (unit?.group ?? committed).counters
   const realm = realmOf(context, row.realm)
@@ -79,7 +79,7 @@ function checkObject(check: Check, table: Table, row: ObjectRow, from: number): 
   }
   // Objects that are being erased have no readers, and their rights are gone.
   if (realm.state !== 'live') return isSound ? {} : { problem: 'damaged' }
-  const whole = meanings.of(table, { ...row, realmId: realm.id })
+  const whole = meaningOf(table, { ...row, realmId: realm.id })
   if (whole === undefined) return { problem: isSound ? 'contradictory' : 'damaged' }
   const upTo = from + STEP_ENTRIES
   const rest = upTo < whole.entries.length ? { rest: upTo } : {}
@@ -198,7 +198,7 @@ interface Source {
 
 /** Undefined when nothing can be said. */
 function meaningAt(
-  { context, meanings }: Check,
+  { context, meaningOf }: Check,
   table: Table,
   column: 'seq' | 'key',
   value: number | string,
@@ -212,7 +212,7 @@ function meaningAt(
   const realm = realmOf(context, row.realm)
   // A fault of the object is named where the objects are checked.
   if (realm?.state !== 'live' || !isContentSound(row.value, row.realm, row.sum)) return undefined
-  const meaning = meanings.of(table, { ...row, realmId: realm.id })
+  const meaning = meaningOf(table, { ...row, realmId: realm.id })
   return meaning === undefined ? undefined : { realm: row.realm, meaning }
 }
 

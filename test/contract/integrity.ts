@@ -10,7 +10,7 @@ const NOTHING: Meaning = { entries: [], blobs: [], membership: undefined }
 /** The faults of the database, for objects that mean this. */
 async function faultsOf(database: Database, meaning: Meaning | undefined, accepts = false) {
   const faults: Fault[] = []
-  for await (const step of database.verify({ of: () => meaning }, accepts)) {
+  for await (const step of database.verify(() => meaning, accepts)) {
     faults.push(...step.faults)
   }
   return faults

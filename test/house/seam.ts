@@ -7,7 +7,7 @@ const SEAM = 'src/domain/store'
 const OF_NO_ENGINE: readonly string[] = ['mailer.ts', 'vault.ts', 'test-store.ts']
 
 /** What the domain hands to an engine. */
-const OF_THE_DOMAIN: ReadonlySet<string> = new Set(['Meanings', 'ManyEntries', 'SizeLimit'])
+const OF_THE_DOMAIN: ReadonlySet<string> = new Set(['ManyEntries', 'SizeLimit'])
 
 /** The methods that an engine implements, by interface. */
 export type Seam = ReadonlyMap<string, readonly string[]>

@@ -74,7 +74,7 @@ async function keysIn(
   })
   const database = await store.open('main')
   const meaning = { entries: [], blobs: [], membership: undefined }
-  for await (const { faults } of database.verify({ of: () => meaning }, false)) {
+  for await (const { faults } of database.verify(() => meaning, false)) {
     expect(faults).toEqual([])
   }
   expect(await database.read((tx) => tx.realms.findByRef(PUBLIC_REALM_REF)?.id)).toBe('rlm-public')

@@ -144,7 +144,7 @@ describe('the write-ahead log', () => {
     await write(database, table, 6)
     await write(database, table, 0)
     using workers = countWorkers()
-    for await (const { faults } of database.verify({ of: () => undefined }, false)) {
+    for await (const { faults } of database.verify(() => undefined, false)) {
       expect(faults).toEqual([])
       break
     }

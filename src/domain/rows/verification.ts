@@ -1,4 +1,4 @@
-import type { Fault, Meaning, Meanings, WholeObject } from '../store/integrity'
+import type { Fault, Meaning, WholeObject } from '../store/integrity'
 import type { Membership } from '../store/memberships'
 import type { Database } from '../store/store'
 import type { Table } from '../store/tables'
@@ -45,7 +45,7 @@ export async function verifyDatabase(
   const faults: Fault[] = []
   let found = 0
   let checked = 0
-  for await (const step of database.verify(MEANINGS, accepts)) {
+  for await (const step of database.verify(meaningOf, accepts)) {
     checked += step.checked
     found += step.faults.length
     faults.push(...step.faults.slice(0, NAMED - faults.length))
@@ -56,14 +56,16 @@ export async function verifyDatabase(
   return { checked, found, faults }
 }
 
-/** The entries, references and rights that follow from objects. */
-export const MEANINGS: Meanings = {
-  of(table, object) {
-    const value = jsonOf(object.value)
-    return isRecord(value) && isConsistent(table, object, value)
-      ? meaningOf(table, object, value)
-      : undefined
-  },
+/** The entries, references and rights that follow from an object. */
+function meaningOf(table: Table, object: WholeObject): Meaning | undefined {
+  const value = jsonOf(object.value)
+  if (!isRecord(value) || !isConsistent(table, object, value)) return undefined
+  try {
+    const { entries, blobs } = tracesOf(table, { text: object.value, object: value })
+    return { entries: [...entries], blobs, membership: membershipFrom(table, object, value) }
+  } catch {
+    return undefined
+  }
 }
 
 /** The key, realm and owner of an object stand in its value too. */
@@ -76,15 +78,6 @@ function isConsistent(table: Table, object: WholeObject, value: WireObject): boo
     )
   } catch {
     return false
-  }
-}
-
-function meaningOf(table: Table, object: WholeObject, value: WireObject): Meaning | undefined {
-  try {
-    const { entries, blobs } = tracesOf(table, { text: object.value, object: value })
-    return { entries: [...entries], blobs, membership: membershipFrom(table, object, value) }
-  } catch {
-    return undefined
   }
 }
 

@@ -53,8 +53,5 @@ export interface Meaning extends Traces {
   readonly membership: Membership | undefined
 }
 
-/** The domain's knowledge of objects. */
-export interface Meanings {
-  /** Undefined for an object that contradicts itself, or is none. */
-  of(table: Table, object: WholeObject): Meaning | undefined
-}
+/** The domain's knowledge of objects. Undefined for one that contradicts itself, or is none. */
+export type MeaningOf = (table: Table, object: WholeObject) => Meaning | undefined

@@ -16,7 +16,7 @@ import type {
 import type { MembershipReader, MembershipWriter } from './memberships'
 import type { MailReader, MailWriter } from './mails'
 import type { DatabaseCopy } from './copy'
-import type { CheckedStep, Meanings } from './integrity'
+import type { CheckedStep, MeaningOf } from './integrity'
 import type { InvitationReader, InvitationWriter } from './invitations'
 import type { UserReader, UserWriter } from './users'
 import type {
@@ -120,7 +120,7 @@ export interface Database extends AsyncDisposable {
    * faults are those that remain. Objects that are accepted take the revision of their unit.
    */
   verify(
-    meanings: Meanings,
+    meaningOf: MeaningOf,
     accepts: boolean,
     programPart?: WriteOptions['programPart'],
   ): AsyncIterable<CheckedStep>
