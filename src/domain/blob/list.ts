@@ -1,7 +1,7 @@
 import { formatRef, parseRef } from '../value/blob'
 import { SatchelError, quoted } from '../value/error'
 import type { RealmRef } from '../store/realms'
-import type { BlobState } from '../store/blobs'
+import type { BlobState, StoredBlob } from '../store/blobs'
 import type { Database, ReadTx } from '../store/store'
 
 /** A blob as commands show it; times are ISO. */
@@ -87,4 +87,23 @@ function toJson({ id, hash, size, type, created, idleSince }: BlobState): BlobJs
     created: new Date(created).toISOString(),
     unreferencedSince: idleSince === null ? null : new Date(idleSince).toISOString(),
   }
+}
+
+const BATCH = 200
+
+/** The results of `use` for all blobs in order of their files, page by page, each in the read of its page. */
+export async function* pagesByFile<T>(
+  database: Database,
+  use: (tx: ReadTx, blobs: readonly StoredBlob[]) => T,
+): AsyncGenerator<T> {
+  let last: StoredBlob | undefined
+  do {
+    const after: StoredBlob | undefined = last
+    const page = await database.read((tx) => {
+      const blobs = tx.blobs.byFile(after, BATCH)
+      return { used: use(tx, blobs), last: blobs.length < BATCH ? undefined : blobs.at(-1) }
+    })
+    yield page.used
+    last = page.last
+  } while (last !== undefined)
 }

@@ -1,6 +1,7 @@
 import type { BlobStore, ContentState } from '../store/blob-store'
 import type { StoredBlob } from '../store/blobs'
 import { isFileUsed, listStrays } from './collection'
+import { pagesByFile } from './list'
 import type { Database } from '../store/store'
 
 /** Bytes that are missing, or not those that were uploaded. */
@@ -20,7 +21,6 @@ export interface Verification {
   readonly strays: readonly string[]
 }
 
-const BATCH = 200
 /** How many blobs of a fault and how many strays are listed. */
 const NAMED = 100
 
@@ -100,14 +100,11 @@ async function findStrays(
 
 /** One blob for each file. */
 export async function* listFiles(database: Database): AsyncGenerator<StoredBlob> {
-  let last: StoredBlob | undefined
-  for (;;) {
-    const after: StoredBlob | undefined = last
-    const blobs = await database.read((tx) => tx.blobs.byFile(after, BATCH))
+  let last: string | undefined
+  for await (const blobs of pagesByFile(database, (_tx, page) => page)) {
     for (const blob of blobs) {
-      if (blob.file !== last?.file) yield blob
-      last = blob
+      if (blob.file !== last) yield blob
+      last = blob.file
     }
-    if (blobs.length < BATCH) return
   }
 }

@@ -3,6 +3,7 @@ import type { Blob, StoredBlob } from '../store/blobs'
 import { SatchelError, quoted } from '../value/error'
 import { BLOB_LIST, DATA, contentFile, formatBlob } from './archive-file'
 import { withFileOf } from '../blob/content'
+import { pagesByFile } from '../blob/list'
 import type { BlobFacts } from './entry'
 import { type ExportPiece, type Selection, exportLines, isPart } from './export'
 import type { DamagedObject } from './rows'
@@ -111,33 +112,18 @@ async function* addBlobs(
   }
 }
 
-const CHUNK = 200
-
 interface StoredFacts extends BlobFacts {
   readonly blob: StoredBlob
 }
 
 /** All blobs, those with the same content together. */
 async function* readBlobs({ database }: TransferContext): AsyncGenerator<StoredFacts> {
-  let last: StoredBlob | undefined
-  for (;;) {
-    const after: StoredBlob | undefined = last
-    const found = await database.read((tx) => {
-      const facts: StoredFacts[] = []
-      for (const blob of tx.blobs.byFile(after, CHUNK)) {
-        const uploaders: string[] = []
-        for (const ref of tx.blobs.uploaders(blob.id)) {
-          const realm = tx.realms.findByRef(ref)
-          if (realm !== undefined) uploaders.push(realm.id)
-        }
-        facts.push({ blob, uploaders: uploaders.toSorted() })
-      }
-      return facts
+  const factsIn = (tx: ReadTx, blobs: readonly StoredBlob[]) =>
+    blobs.map((blob) => {
+      const realms = tx.blobs.uploaders(blob.id).map((ref) => tx.realms.findByRef(ref))
+      return { blob, uploaders: realms.flatMap((realm) => realm?.id ?? []).toSorted() }
     })
-    yield* found
-    last = found.at(-1)?.blob
-    if (found.length < CHUNK) return
-  }
+  for await (const facts of pagesByFile(database, factsIn)) yield* facts
 }
 
 /** A content whose file is open. */

@@ -2,15 +2,15 @@ import { requireTable } from '../object/tables'
 import { type RowChange, writeRows } from '../object/write'
 import type { Writing } from '../object/writing'
 import { requireOwnerRow } from '../rows/owner-row'
-import type { ChunkSize, PageEnd, PageQuery, TimedObject } from '../store/objects'
+import type { ChunkSize, Page, TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { quoted, SatchelError } from '../value/error'
 import { keyOf } from '../value/key'
 import { parseStored } from '../value/value'
-import { nextTurn } from '../value/turn'
 import { writingOf } from './application'
+import { pagesOf } from './rows'
 
 /**
  * Deletes all objects of a table (protocol.md §9.3 `clear-table`) in many short units, which clients get as
@@ -71,21 +71,19 @@ async function clear(
 ): Promise<number> {
   const realms = realm === null ? undefined : new Set([realm])
   let removed = 0
-  let after: PageEnd | undefined
-  do {
+  for await (const keys of pagesOf(database, table, soundKeys, { realms, size: BATCH })) {
     signal?.throwIfAborted()
-    const query: PageQuery = { after, size: BATCH, realms }
-    const { rows, next } = await database.read((tx) => tx.objects.page(table, query))
-    const keys = rows
-      .filter(({ isDamaged }) => isDamaged !== true)
-      .flatMap(({ value }) => keyOf(table, parseStored(value)) ?? [])
     if (keys.length > 0) {
       removed += await database.write((tx) => removeAll(tx, table, realm, keys, now))
     }
-    after = next
-    await nextTurn()
-  } while (after !== undefined)
+  }
   return removed
+}
+
+function soundKeys(_tx: ReadTx, table: Table, { rows }: Page): string[] {
+  return rows
+    .filter(({ isDamaged }) => isDamaged !== true)
+    .flatMap(({ value }) => keyOf(table, parseStored(value)) ?? [])
 }
 
 /** Objects that are deleted at once. */

@@ -71,17 +71,17 @@ export async function findRealms(
   return tablesByRealm
 }
 
-/** What `use` makes of each page of a table, or of some realms in it, in the read of that page. */
-async function* pagesOf<T>(
+/** The results of `use` for each page of a table, or of some realms in it, in the read of that page. */
+export async function* pagesOf<T>(
   database: Database,
   table: Table,
   use: (tx: ReadTx, table: Table, page: Page) => T,
-  { after: start, realms, choice }: Part = {},
+  { after: start, realms, choice, size = CHUNK }: Part = {},
 ): AsyncGenerator<T> {
   const lookup = choice && indexedFilter(table, filtersOf(choice))?.lookup
   let after = start
   do {
-    const query: PageQuery = { after, size: CHUNK, realms, lookup }
+    const query: PageQuery = { after, size, realms, lookup }
     const { used, next } = await database.read((tx) => {
       const page = tx.objects.page(table, query)
       return { used: use(tx, table, page), next: page.next }
@@ -95,8 +95,9 @@ async function* pagesOf<T>(
 /** The part of a table that is read. */
 interface Part {
   readonly after?: PageEnd
-  readonly realms?: ReadonlySet<RealmRef>
+  readonly realms?: ReadonlySet<RealmRef> | undefined
   readonly choice?: Choice | undefined
+  readonly size?: ChunkSize
 }
 
 /** Takes the rows of a choice from a page. Throws `INVALID_REQUEST`. */
