@@ -80,7 +80,7 @@ export function answerPerforming(
 
   async function run(): Promise<void> {
     const streams: Streams = {
-      upload: body ?? undefined,
+      upload: body === null ? undefined : untilEnded(body, ended),
       progress,
       ...(hasNoRows === true ? {} : { emit: together((rows) => writer.write(rows)) }),
       ...(frame === undefined ? {} : { download: (bytes) => writer.write(frame(bytes)) }),
@@ -102,6 +102,15 @@ export function answerPerforming(
     .catch(() => undefined)
     .finally(() => finished?.())
   return eventResponse(readByPart(readable, ended, statusOf))
+}
+
+/** The bytes of an upload until its caller may send no more; the reason is the error then. */
+function untilEnded(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  if (signal === undefined) return body
+  return body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal })
 }
 
 /** Rows that are emitted at the same time are one write, which takes several times as long as making a row. */

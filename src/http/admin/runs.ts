@@ -3,6 +3,8 @@ import { aborted, SatchelError } from '../../domain/value/error'
 import { sharedTurn } from '../../domain/value/turn'
 import { createSlots } from '../../limits/slots'
 import { STATUS } from '../../openapi/status'
+import { declaredLength } from '../body/body'
+import { chunksOf, streamOf, withTimeout } from '../body/chunks'
 import { pacedStream } from '../body/json-stream'
 import { asEvents } from './answers'
 import { sessionOf } from './halves'
@@ -67,11 +69,11 @@ export function createRuns({ sessions, table }: AdminParts, turns: Turns) {
 
   async function upload(visit: Visit): Promise<Response> {
     const { session } = await admit(visit)
-    const { signal, body } = visit.call.sent
-    const leave = await turns.enter(session, signal)
+    const { sent } = visit.call
+    const leave = await turns.enter(session, sent.signal)
     try {
       const asked = { sessions, ...(await admit(visit)), input: inputOfQuery(visit) }
-      return answerEvents(visit, { ...asked, upload: body }, { leave })
+      return answerEvents(visit, { ...asked, upload: uploadOf(visit) }, { leave })
     } catch (error) {
       leave()
       throw error
@@ -79,6 +81,13 @@ export function createRuns({ sessions, table }: AdminParts, turns: Turns) {
   }
 
   return { run, upload }
+}
+
+/** The file, which may be silent for as long as a blob. */
+function uploadOf({ http, call: { sent } }: Visit): ReadableStream<Uint8Array> | null {
+  if (sent.body === null) return null
+  const chunks = chunksOf(sent, declaredLength(sent), () => undefined)
+  return streamOf(withTimeout(chunks, http.blobs.timeout))
 }
 
 interface Asked {

@@ -87,6 +87,22 @@ export function withTimeout(
   }
 }
 
+/** The chunks as a stream, of which nothing is read in advance. */
+export function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value, done } = await iterator.next()
+        if (done === true) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: async () => void (await iterator.return?.()),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
 /**
  * Makes the function that waits for bytes for `most` ms, then throws `TOO_SLOW`. One timer is for all waits: to set
  * one takes as long as to parse a small body.

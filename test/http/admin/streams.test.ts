@@ -2,7 +2,8 @@ import { postJson } from '../setup'
 import { describe, expect, test } from 'bun:test'
 import { MINUTE } from '../../../src/domain/value/time'
 import { until } from '../../timing'
-import { type AdminServer, type Browser, type Event, refusal, setupAdmin } from './setup'
+import { PLAIN_IMPORT } from '../../setup'
+import { type AdminServer, type Browser, type Event, eventsOf, refusal, setupAdmin } from './setup'
 
 /** An answer that goes on, with the events that have arrived. */
 interface Follower extends Disposable {
@@ -158,5 +159,44 @@ describe('an answer that follows what happens', () => {
     // Nothing is read of the answer.
     for (let count = 0; count < 300; count += 1) await write(server, `${count} ${'x'.repeat(900)}`)
     leaving.abort()
+  })
+})
+
+describe('an upload', () => {
+  /** Begins to send a file, and goes on with nothing. */
+  function send(browser: Browser, operation: string, input: object): Promise<Response> {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(Buffer.from('{"data":')),
+    })
+    const query = encodeURIComponent(JSON.stringify(input))
+    return browser.send('POST', `/upload/${operation}?input=${query}`, { body })
+  }
+
+  async function lastLine({ commands }: AdminServer, database: string | null) {
+    const { lines } = await commands.run('audit.list', { database })
+    return lines.findLast(({ door }) => door === 'page')
+  }
+
+  test.each<[string, string | null, object]>([
+    ['import', 'main', { ...PLAIN_IMPORT }],
+    ['backup.restore', null, { name: 'other', revokeLogins: false, size: null }],
+  ])('of %s ends with its login, and nothing of it is done', async (operation, database, input) => {
+    await using server = await setup()
+    const browser = await server.logIn()
+    const sent = send(browser, operation, input)
+    await until(async () => (await lastLine(server, database))?.result === 'begun')
+    await server.commands.run('session.revoke', { id: null })
+    const events = await eventsOf(await sent)
+    expect(events.at(-1)).toMatchObject({ error: { status: 401, code: 'SESSION_ENDED' } })
+    await until(async () => (await lastLine(server, database))?.result !== 'begun')
+    expect(await lastLine(server, database)).toMatchObject({ operation, result: 'SESSION_ENDED' })
+    expect(await server.commands.run('db.list', {})).toHaveLength(1)
+  })
+
+  test('that stalls ends', async () => {
+    await using server = await setupAdmin({ maxSilence: 1 })
+    const answer = await send(await server.logIn(), 'import', { ...PLAIN_IMPORT })
+    const events = await eventsOf(answer)
+    expect(events.at(-1)).toMatchObject({ error: { status: 408, code: 'TOO_SLOW' } })
   })
 })
