@@ -93,8 +93,8 @@ test('a write that REST rejects is told with its author, row, code and sentence'
   await using follower = await follow(server.folder)
   const into = { realmId: 'rlmA' }
   const rejected = async (answer: Promise<Answer>, status: number, expected: object) => {
-    expect((await answer).status).toBe(status)
     const count = follower.of('rejected').length
+    expect((await answer).status).toBe(status)
     await until(() => follower.of('rejected').length > count)
     const { writer, table, key, code, rule, message } = follower.of('rejected').at(-1)!
     const { uid, client } = writer
