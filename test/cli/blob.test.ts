@@ -38,7 +38,6 @@ async function setup(flags: Readonly<Record<string, unknown>> = {}) {
         .length,
     blob: <T>(...args: string[]) => runJson<T>(['blob', ...args, ...data]),
     say: (...args: string[]) => runSatchel(['blob', ...args, ...data]),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

@@ -42,7 +42,7 @@ export interface DatabaseFixture extends StoreFixture {
 export async function setupDatabase(openStore: OpenStore): Promise<DatabaseFixture> {
   const fixture = await openStore()
   const database = await fixture.store.create('main')
-  return { ...fixture, database, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() }
+  return { ...fixture, database }
 }
 
 /** The database `main` of a store that goes when it does. */

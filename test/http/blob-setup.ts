@@ -78,7 +78,6 @@ export async function setupBlobs(
     async blobs(sub) {
       return blobCaller(sub === undefined ? server.anyone : await server.as(sub), server.main)
     },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

@@ -20,7 +20,7 @@ async function setupDamaged(change = "value = replace(value, 'bread', 'brood')")
     { id: 'itm2', country: 'DE', title: 'bread', tags: ['a', 'b'] },
   ])
   expect(byHand(server.folder, `UPDATE ${ITEMS} SET ${change} WHERE key = 'itm2'`)).toBe(1)
-  return { ...server, alice, bob, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+  return { ...server, alice, bob }
 }
 
 const REFUSAL = {

@@ -44,7 +44,7 @@ async function setupAlice(user: object, scopes?: string[]) {
   const tokens = (await logIn(server, scopes)).body as Tokens
   const item = { id: 'itm1', country: 'SE' }
   const alice = callerOf(server.main, tokens.accessToken)
-  return { ...server, tokens, alice, item, [Symbol.asyncDispose]: server[Symbol.asyncDispose] }
+  return { ...server, tokens, alice, item }
 }
 
 const change = ({ root }: DataServer, fields: object) =>

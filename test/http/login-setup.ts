@@ -39,7 +39,6 @@ export async function setupLogin(flags: Readonly<Record<string, unknown>> = {}) 
       const upload = new Blob([JSON.stringify({ demoUsers: { [FOO]: {} } })]).stream()
       await commands.run('import', PLAIN_IMPORT, { upload })
     },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

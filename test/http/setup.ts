@@ -67,7 +67,6 @@ export async function setupData(
     root: callerOf(server.main, await server.token()),
     as: async (sub, scopes = ['ACCESS_DB']) =>
       callerOf(server.main, await server.token({ sub, scopes })),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

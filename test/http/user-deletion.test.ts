@@ -27,7 +27,7 @@ async function setupEstate(): Promise<DataServer & { alice: Caller; bob: Caller 
   await alice.post('/my/items', { country: 'SE', tags: ['a', 'b'] })
   await bob.post('/my/plain', { id: 'his' })
   await root.post('/public/plain', { id: 'public' })
-  return { ...server, alice, bob, [Symbol.asyncDispose]: server[Symbol.asyncDispose] }
+  return { ...server, alice, bob }
 }
 
 describe('DELETE /users/<userId>', () => {

@@ -29,7 +29,6 @@ async function setup(answer?: AnswerHook) {
         scopes: ['ACCESS_DB'],
         claims,
       }),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

@@ -49,7 +49,6 @@ async function setupTemplates() {
       await database.write((tx) => setTemplate(tx, template))
     },
     word: (kind: MailKind, variables: object) => word(database, kind, { ...variables }),
-    [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
   }
 }
 

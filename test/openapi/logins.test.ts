@@ -44,7 +44,6 @@ async function setupDescribed() {
       expect({ body, faults: faults(described?.schema, body) }).toEqual({ body, faults: [] })
       return { status: answer.status, body: body as Body }
     },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

@@ -90,7 +90,6 @@ export async function setupDocument(flags: Readonly<Record<string, unknown>> = {
         '$ref' in given ? (resolve(given.$ref) as Parameter) : given,
       ),
     faults: (schema: unknown, value: unknown) => faultsOf(schema, value, resolve),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

@@ -39,7 +39,6 @@ async function setup(flags: Readonly<Record<string, unknown>> = {}) {
     /** By a device whose clock is `off` ms ahead of the server's. */
     refresh: (off = 0): Promise<Answer> =>
       server.anyone.post('/token', refreshRequest(tokens.refreshToken, server.clock.now() + off)),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

@@ -43,7 +43,6 @@ async function setup() {
     clientId: client.clientId,
     refreshToken,
     refresh,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

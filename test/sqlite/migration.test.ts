@@ -24,7 +24,7 @@ async function setup() {
     for (const name of ['older', 'other']) await store.create(name)
   }
   const copy = join(folder.path, 'databases/older/database.sqlite.before-0001_init')
-  return { ...folder, copy, [Symbol.dispose]: () => folder[Symbol.dispose]() }
+  return { ...folder, copy }
 }
 
 test('a database of an earlier version is migrated while others are served', async () => {

@@ -28,7 +28,6 @@ async function setup(...says: (Verdict['action'] | SatchelError)[]) {
     get asked() {
       return asked
     },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

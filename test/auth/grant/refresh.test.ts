@@ -45,7 +45,6 @@ async function setupLogin() {
       ...changes,
     }),
     send: (parameters: Readonly<Record<string, unknown>>) => send(server, parameters),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

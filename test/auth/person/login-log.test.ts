@@ -17,7 +17,6 @@ async function setupUsers(...ids: string[]) {
     ...base,
     database,
     lastLogin: async (id: string) => (await database.read((tx) => tx.users.find(id)))?.lastLogin,
-    [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
   }
 }
 

@@ -50,7 +50,6 @@ export async function setupAdmin(
       if (!answer.ok) throw new Error(`No login: ${answer.status} ${await answer.text()}`)
       return opened
     },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

@@ -52,7 +52,6 @@ async function setupSharing(flags: Readonly<Record<string, unknown>> = {}) {
     /** The member rows of everyone but the owner of the realm. */
     rows: async () =>
       objectsOf(await alice.get('/my/members')).filter(({ userId }) => userId !== ALICE),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

@@ -37,7 +37,6 @@ async function setupTokens() {
     },
     get: (path: string, headers: Record<string, string> = {}) =>
       fetch(server.main + path, { headers }),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 
