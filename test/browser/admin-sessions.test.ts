@@ -167,8 +167,10 @@ test('the owner of a client confirms with a code by mail, and a wrong one is ref
   await question.getByText(email).waitFor()
   await question.getByRole('button', { name: 'Send a code' }).click()
   const code = await codeOf(server, 2)
-  await question.getByLabel('Code').fill('WRONGONE')
-  await question.getByRole('button', { name: 'Go on' }).click()
+  // The field has the focus.
+  await question.getByLabel('Code').waitFor()
+  await page.keyboard.type('WRONGONE')
+  await page.keyboard.press('Enter')
   await question.getByRole('alert').waitFor()
   await question.getByLabel('Code').fill(code)
   await question.getByRole('button', { name: 'Go on' }).click()

@@ -6,7 +6,7 @@ import { visible } from '../parts/visible'
 import { follow, type FollowState } from '../server/call'
 
 const MOST = 1_000
-const CUT = 'Lines may be missing here: the way to the server was cut'
+const CUT = 'Lines may be missing here: the log was not followed for a while'
 const LEVELS = ['all', 'warning', 'error'] as const
 
 interface LogLine {

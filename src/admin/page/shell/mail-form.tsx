@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Failure } from '../parts/failure'
 import { Text } from '../parts/text'
 import { useForm } from '../parts/use-form'
@@ -26,6 +26,8 @@ export function MailForm({
   const { database, email } = known ?? typed
   const [otp, setOtp] = useState('')
   const [isSent, setIsSent] = useState(false)
+  const codeField = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => codeField.current?.focus(), [isSent])
   const form = useForm(async () => {
     if (!isSent) {
       await requestOtp(database, email)
@@ -72,7 +74,7 @@ export function MailForm({
           <span>Code</span>
           <input
             required
-            autofocus
+            ref={codeField}
             class="code-input"
             value={otp}
             autocomplete="one-time-code"
