@@ -156,6 +156,30 @@ test('all members who see an object are listed, page by page', async () => {
   expect(await seers.count()).toBe(250)
 })
 
+test('See as asks for a text, and is recorded, once after it was typed', async () => {
+  await using server = await setup([{ id: 'milk', realmId: 'rlm-public', title: 'Milk' }])
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/see-as/alice@example.com')
+  await page.getByRole('link', { name: 'milk' }).waitFor()
+  const recorded = async () => {
+    const { lines } = await server.commands.run('audit.list', { database: 'main' })
+    return lines.filter(({ operation }) => operation === 'object.listAs').length
+  }
+  expect(await recorded()).toBe(1)
+  await page.clock.install()
+  await page.clock.pauseAt(Date.now() + 1_000)
+  const search = page.getByPlaceholder('Text in objects')
+  for (const text of ['n', 'no', 'not', 'not h', 'not here']) {
+    await search.fill(text)
+    await page.clock.runFor(50)
+  }
+  await page.clock.runFor(1_000)
+  await page.clock.resume()
+  await page.getByText('Nothing in this table').waitFor()
+  expect(await recorded()).toBe(2)
+})
+
 test('objects are found by a part, by a value and by their keys', async () => {
   const objects = Array.from({ length: 450 }, (_, at) => {
     return { id: `note${at}`, realmId: 'rlm-public', title: `Title ${at}`, done: at % 2 === 0 }

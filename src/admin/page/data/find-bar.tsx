@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { usePaused } from '../parts/paused-search'
 import { SearchField } from '../parts/search-field'
 
 const WAYS = { search: 'Contains', filter: 'Equals', prefix: 'Key begins' } as const
@@ -15,8 +15,6 @@ export function queryOf({ way, text }: Finding): { readonly [Way in Finding['way
   return text.trim() === '' ? {} : { [way]: way === 'prefix' ? text : text.trim() }
 }
 
-const PAUSE_MS = 300
-
 /** Searches a table: for a text in its objects, for equal values, or for the beginning of keys. */
 export function FindBar({
   finding,
@@ -25,12 +23,7 @@ export function FindBar({
   finding: Finding
   onFind: (finding: Finding) => void
 }) {
-  const [text, setText] = useState(finding.text)
-  useEffect(() => {
-    if (text === finding.text) return undefined
-    const timer = setTimeout(() => onFind({ ...finding, text }), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [text, finding])
+  const [text, setText] = usePaused(finding.text, (text) => onFind({ ...finding, text }))
   return (
     <div class="joined">
       <select

@@ -4,7 +4,7 @@ import { Ago } from '../parts/ago'
 import { Empty } from '../parts/empty'
 import { Icon } from '../parts/icon'
 import { ListPage } from '../parts/list-page'
-import { SearchField } from '../parts/search-field'
+import { PausedSearch } from '../parts/paused-search'
 import { Text } from '../parts/text'
 import { isReadOnly, may } from '../server/session'
 import { useShortcut } from '../shell/keys'
@@ -51,7 +51,7 @@ export function People() {
         title="People"
         actions={
           <>
-            <SearchField label="Name or address" value={search} onInput={setSearch} />
+            <PausedSearch label="Name or address" text={search} onSearch={setSearch} />
             <select
               aria-label="Which users"
               value={state}

@@ -4,7 +4,7 @@ import { useRows } from '../data/use-rows'
 import { Empty } from '../parts/empty'
 import { Failure } from '../parts/failure'
 import { PageHead } from '../parts/page-head'
-import { SearchField } from '../parts/search-field'
+import { PausedSearch } from '../parts/paused-search'
 import { shortText } from '../parts/text'
 import { useOperation } from '../server/operation'
 import { database, place, replacePlace } from '../shell/route'
@@ -37,7 +37,7 @@ export function SeeAs() {
             </option>
           ))}
         </select>
-        <SearchField label="Text in objects" value={search} onInput={setSearch} />
+        <PausedSearch label="Text in objects" text={search} onSearch={setSearch} />
       </PageHead>
       <Failure error={error} />
       <div class="users">

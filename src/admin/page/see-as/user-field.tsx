@@ -1,4 +1,5 @@
 import { useEffect, useId, useState } from 'preact/hooks'
+import { usePaused } from '../parts/paused-search'
 import { useOperation } from '../server/operation'
 import { database } from '../shell/route'
 import type { UserPage } from '../people/user'
@@ -12,10 +13,11 @@ interface UserFieldProps {
 
 /** A field for a user, which suggests those that match. */
 export function UserField({ label, user, isOff = false, onChoose }: UserFieldProps) {
-  const [text, setText] = useState(user)
+  const [asked, setAsked] = useState(user)
+  const [text, setText] = usePaused(asked, setAsked)
   const id = useId()
   useEffect(() => setText(user), [user])
-  const query = new URLSearchParams({ search: text.trim(), limit: '8' }).toString()
+  const query = new URLSearchParams({ search: asked.trim(), limit: '8' }).toString()
   const { value } = useOperation<UserPage>('user.list', { database: database.value, query })
   return (
     <form

@@ -3,7 +3,7 @@ import { PAGE, usePages } from '../data/use-rows'
 import { Empty } from '../parts/empty'
 import { Icon } from '../parts/icon'
 import { ListPage } from '../parts/list-page'
-import { SearchField } from '../parts/search-field'
+import { PausedSearch } from '../parts/paused-search'
 import { Text } from '../parts/text'
 import { isReadOnly, may } from '../server/session'
 import { useShortcut } from '../shell/keys'
@@ -30,7 +30,7 @@ export function Sharing() {
         title="Sharing"
         actions={
           <>
-            <SearchField label="Name or id of a realm" value={search} onInput={setSearch} />
+            <PausedSearch label="Name or id of a realm" text={search} onSearch={setSearch} />
             {mayAdd && (
               <button class="main" title="Add a realm (n)" onClick={() => setIsAdding(true)}>
                 <Icon name="plus" />
