@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { call } from '../server/call'
-import { isAbort } from '../server/refusal'
+import { isAbort, isPassing } from '../server/refusal'
 import type { Row } from './columns'
 import {
   countOf,
@@ -17,6 +17,7 @@ import {
 export const PAGE = 200
 /** Items so near the view are asked for before they are seen. */
 const AHEAD = 200
+const AGAIN_MS = 2_000
 
 /** The question whose answer a table shows. */
 export interface Query {
@@ -280,6 +281,14 @@ export function useLongList<Item>(
   }, [load, turn])
 
   const reload = () => setTurn((count) => count + 1)
+  const retry = () =>
+    isFresh.current ? reload() : setState((before) => ({ ...before, error: undefined }))
+  useEffect(() => {
+    if (!isPassing(state.error)) return undefined
+    // The list comes back by itself when the server does.
+    const timer = setTimeout(retry, AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [state.error])
   const renew = (at: number, by: number) => {
     const index = pageAt(pages.current, at)
     const other = filling.current?.index === index ? undefined : filling.current?.index
@@ -296,7 +305,7 @@ export function useLongList<Item>(
     reload,
     renew,
     renewTop: (keyOf) => (isBusy.current ? reload() : void renewTop(keyOf)),
-    retry: () => (isFresh.current ? reload() : setState({ ...state, error: undefined })),
+    retry,
     cancel: () => {
       abort.current.abort()
       abort.current = new AbortController()
