@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings'
 import { statSync } from 'node:fs'
-import type { MadeBackup } from '../backups/make'
+import type { MadeBackup, SendBackup } from '../backups/make'
 import type { Target } from '../backups/target'
 import type { BackupFault } from '../backups/verify'
 import { readConfig, UsageError } from '../config/config'
@@ -39,9 +39,9 @@ export function addBackupCommands(program: Command, cli: Cli): void {
       inSession(cli, options, async (session) => {
         const { makeBackupIn } = await import('../control/kept-backups')
         const input = { database: options.db ?? null }
-        return await makeBackupIn(cli, target, (streams) =>
-          session.run('backup', input, { ...streams, signal, progress: progress.update }),
-        )
+        const send: SendBackup = (streams) =>
+          session.run('backup', input, { ...streams, signal, progress: progress.update })
+        return await makeBackupIn(cli, target, send, signal)
       }),
     )
     progress[Symbol.dispose]()

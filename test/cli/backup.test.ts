@@ -14,6 +14,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import process from 'node:process'
+import { serveHangingBucket } from '../backups/hanging-bucket'
 import { setupServer, temporaryFolder, type TestServer } from '../setup'
 import { runJson, runSatchel } from './setup'
 
@@ -159,6 +161,20 @@ describe('satchel backup', () => {
     await runJson(['backup', target.path, '--data', data.path])
     expect(existsSync(left)).toBe(false)
     expect(existsSync(foreign)).toBe(true)
+  })
+
+  test('that is interrupted while it is read again ends with 130, and is no backup', async () => {
+    using data = temporaryFolder()
+    await runJson(['db', 'create', 'main', '--data', data.path])
+    using bucket = serveHangingBucket('reads')
+    using _ = withEnvironment(bucket.environment)
+    const args = ['backup', bucket.address, '--backup-plain', '--data', data.path]
+    expect(await runSatchel(args, { interrupt: bucket.hung })).toEqual({
+      exitCode: 130,
+      stdout: '',
+      stderr: 'satchel: The backup was interrupted, and nothing is left of it\n',
+    })
+    expect(bucket.objects()).toEqual([])
   })
 
   test('ends with 1 and a sentence when the target cannot be written, and leaves nothing', async () => {
@@ -335,4 +351,16 @@ function flip(path: string): void {
   if (bytes.length === 0) bytes.write('')
   bytes[Math.floor(bytes.length / 2)]! ^= 1
   writeFileSync(path, bytes)
+}
+
+/** Sets variables of the environment of this process until it is disposed. */
+function withEnvironment(variables: Readonly<Record<string, string>>): Disposable {
+  const before = { ...process.env }
+  Object.assign(process.env, variables)
+  return {
+    [Symbol.dispose]() {
+      for (const name of Object.keys(variables)) delete process.env[name]
+      Object.assign(process.env, before)
+    },
+  }
 }
