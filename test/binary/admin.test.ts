@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { temporaryFolder } from '../setup'
 import { openBrowser } from '../http/admin/setup'
 import { until } from '../timing'
@@ -37,6 +38,17 @@ describe('the page for administrators of the executable', () => {
       expect([name, answer.status]).toEqual([name, 200])
       expect(await answer.text()).not.toContain('sourceMappingURL')
     }
+  })
+
+  test('adds at most 400 kB to the executable, in which it is once', async () => {
+    const page = Buffer.from(await Bun.file(join(dirname(EXECUTABLE), 'page.bin')).bytes())
+    expect(page.length).toBeLessThanOrEqual(400_000)
+    const executable = Buffer.from(await Bun.file(EXECUTABLE).bytes())
+    const at = executable.indexOf(page)
+    expect(at).toBeGreaterThan(0)
+    expect(executable.includes(page.subarray(-1_000), at + page.length)).toBe(false)
+    // Nor is the text of a script, as that of a module would be.
+    expect(executable.includes('cm-line')).toBe(false)
   })
 
   test('is off with --no-admin, and no command makes a link to it', async () => {
