@@ -7,9 +7,16 @@ import { fakeDesktop } from '../cli/desktop'
 import { runSatchel } from '../cli/setup'
 import { setupServerAt } from '../setup'
 import { until } from '../timing'
-import { useChromium } from './chromium'
+import { type Device, useChromium } from './chromium'
 
-const browser = useChromium()
+/** A foreign name that leads to this machine, as a rebound DNS entry does. */
+const REBOUND = 'rebound.example'
+
+// Chromium would ask its user before it lets a foreign page in: here the server alone is to refuse it.
+const browser = useChromium(
+  `--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`,
+  '--disable-features=LocalNetworkAccessChecks',
+)
 
 /** A server with a link to its page. */
 async function setup() {
@@ -144,6 +151,54 @@ describe('a page on another port of this machine', () => {
     expect(stolen).not.toBe('')
     const answer = await fetch(`${server.url}/admin/operations`, { headers: { cookie: stolen } })
     expect(answer.status).toBe(401)
+  })
+})
+
+describe('a page of a foreign name that leads to this server', () => {
+  const PATHS: readonly (readonly [string, object])[] = [
+    ['/admin', {}],
+    ['/admin/session', { credentials: 'include' }],
+    ['/admin/operations', { credentials: 'include' }],
+    ['/admin/assets/x', {}],
+    ['/admin/file/x', { credentials: 'include' }],
+    ['/admin/otp', { method: 'POST', body: '{"email":"a@example.com","database":"main"}' }],
+    ['/admin/api/db.list', { method: 'POST', body: '{}', credentials: 'include' }],
+  ]
+
+  /** A browser that is logged in, and then on the page that the name led to before. */
+  async function setupRebound(device: Device, server: Awaited<ReturnType<typeof setup>>) {
+    await logIn(device.page, server)
+    const origin = `http://${REBOUND}:${new URL(server.url).port}`
+    const page = await device.context.newPage()
+    const html = '<!doctype html><title>other</title>'
+    await page.route(`${origin}/`, (route) =>
+      route.fulfill({ contentType: 'text/html', body: html }),
+    )
+    await page.goto(`${origin}/`)
+    return { page, origin }
+  }
+
+  test('gets 421 and reads nothing', async () => {
+    await using server = await setup()
+    await using device = await browser.openDevice()
+    const { page, origin } = await setupRebound(device, server)
+    for (const [path, init] of PATHS) {
+      const outcome = await attempt(page, origin + path, init)
+      expect([path, outcome]).toEqual([path, expect.stringMatching(/^basic 421 .*"MISDIRECTED"/)])
+    }
+    const answer = await page.goto(`${origin}/admin`)
+    expect(answer?.status()).toBe(421)
+  })
+
+  test('does not log in by the code of a link', async () => {
+    await using server = await setup()
+    await using device = await browser.openDevice()
+    const { page, origin } = await setupRebound(device, server)
+    const { url } = await server.commands.run('session.link', {})
+    const body = JSON.stringify({ code: url.split('#')[1] })
+    const outcome = await attempt(page, `${origin}/admin/session`, { method: 'POST', body })
+    expect(outcome).toStartWith('basic 421 ')
+    expect(await loginsOf(server)).toHaveLength(1)
   })
 })
 

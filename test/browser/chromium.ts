@@ -25,15 +25,18 @@ export interface Chromium {
 /** How long a page may take for anything on a busy machine. */
 const PATIENCE_MS = 100_000
 
-/** A real browser, from before the first test of the file that calls this until after its last. */
-export function useChromium(): Chromium {
+/**
+ * A real browser, from before the first test of the file that calls this until after its last, with further words on
+ * its command line.
+ */
+export function useChromium(...words: readonly string[]): Chromium {
   let browser: Browser
   beforeAll(async () => {
     requireChromium()
     browser = await chromium.launch({
       executablePath: CHROMIUM,
       headless: true,
-      args: ARGUMENTS,
+      args: [...ARGUMENTS, ...words],
     })
   })
   afterAll(() => browser.close())
