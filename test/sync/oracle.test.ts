@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { Database } from '../../src/domain/store/store'
 import { realmSetHash } from '../../src/domain/sync/realm-set'
-import { readSyncRequest } from '../../src/domain/sync/request'
 import { eraseLeftovers } from '../access/erasure'
 import { judge } from '../access/operation'
 import { isAddressedTo, type Person, PUBLIC, type Value } from '../access/oracle-world'
@@ -10,6 +9,7 @@ import { ERASURE, FIRST_ROWS, PEOPLE, steps } from '../access/sequence'
 import { act, actorFor, inOrder, list, seed, TABLES } from '../access/setup'
 import { type Message, setupHub, settled, type TestHub, type TestSocket } from './setup'
 import { answerSync } from '../domain/sync/setup'
+import { readRequest } from '../domain/sync/read-request'
 
 /** More with SATCHEL_RUNS=10000, others with SATCHEL_SEED. */
 const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 40)
@@ -127,7 +127,7 @@ async function pullFrom(
   serverRevision: string,
 ) {
   const { realms, inviteRealms } = last ?? {}
-  const request = readSyncRequest({
+  const request = readRequest({
     clientIdentity: person.id,
     schema: SCHEMA,
     lastPull: last && { serverRevision, realms, inviteRealms },

@@ -3,7 +3,9 @@
 //
 // | files                                      | work                                                            |
 // | ------------------------------------------ | --------------------------------------------------------------- |
-// | request, body, change, criteria, declared  | read the request                                                |
+// | request                                    | the nouns of a request                                          |
+// | read-request, read-operation, wire-field,  |                                                                 |
+// | change, criteria, declared                 | read the request                                                |
 // | sync, schema, client, revision             | learn its tables, note its client, find the bases of operations |
 // | clock, push, reach, unit                   | order its transactions, and choose the way of each              |
 // | prepare, steps, row-steps, anonymous-rows  | the ways of large transactions                                  |

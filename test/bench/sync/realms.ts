@@ -4,7 +4,7 @@ import { declareTables } from '../../../src/domain/object/tables'
 import { upsertObjects } from '../../../src/domain/object/upsert'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import type { Database } from '../../../src/domain/store/store'
-import { readSyncRequest, type SyncRequest } from '../../../src/domain/sync/request'
+import { type SyncRequest } from '../../../src/domain/sync/request'
 import { parseStores } from '../../../src/domain/value/schema'
 import { SCOPES } from '../../../src/domain/value/scope'
 import { createSqliteStore } from '../../../src/sqlite/store'
@@ -14,6 +14,7 @@ import { batchTexts, joinerRealms, members } from '../rows'
 import { median } from '../statistics'
 import { schema } from './client'
 import { sync } from '../../domain/sync/setup'
+import { readRequest } from '../../domain/sync/read-request'
 
 const SYNCS = 200
 const CHANGES = 10
@@ -99,7 +100,7 @@ interface Last {
 function request(lastPull?: Last): SyncRequest {
   const more = Object.fromEntries(TABLES.map((table) => [table, schema['items']]))
   const body = { v: 3, clientIdentity: 'one', schema: { ...schema, ...more }, lastPull }
-  return readSyncRequest(JSON.parse(JSON.stringify({ ...body, baseRevs: [], changes: [] })))
+  return readRequest(JSON.parse(JSON.stringify({ ...body, baseRevs: [], changes: [] })))
 }
 
 async function answer(database: Database, one: SyncRequest): Promise<Last> {

@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import type { Database } from '../../../src/domain/store/store'
 import { findCandidates, lookupFor } from '../../../src/domain/sync/candidates'
 import { readCriteria } from '../../../src/domain/sync/criteria'
-import { readSyncRequest } from '../../../src/domain/sync/request'
 import { encodeKey } from '../../../src/domain/value/index-key'
 import { refusalOf } from '../../contract/fixture'
 import { card, connect, only, person, put, setupPush, upsert } from './push-setup'
+import { readRequest } from './read-request'
 
 const NONE = { $t: 'undefined' }
 
@@ -58,7 +58,7 @@ test('the look-up for 500 criteria lets others have their turns, and ends with i
     criteria: { index: 'list', range: only(n) },
   }))
   const body = { clientIdentity: 'one', schema: {}, changes: [{ table: 'cards', muts }] }
-  const [transaction] = readSyncRequest(body).transactions
+  const [transaction] = readRequest(body).transactions
   const find = () => findCandidates(database, person('alice'), transaction!, caller.signal)
   expect((await find()).keysByCriteria.size).toBe(500)
   expect(reads).toBe(1_001)
@@ -76,7 +76,7 @@ test('candidates are the rows in the realms of the actor that satisfy the criter
   )
   await put(database, 'cards', [card('x', { list: 1 }, 'bob'), card('y', { list: 1 }, 'carol')])
   const range = only(1)
-  const { transactions } = readSyncRequest({
+  const { transactions } = readRequest({
     clientIdentity: 'one',
     schema: {},
     changes: [

@@ -1,8 +1,8 @@
 import type { Actor } from '../../../src/domain/access/actor'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import type { Database } from '../../../src/domain/store/store'
-import { readSyncRequest } from '../../../src/domain/sync/request'
 import { type Answer, NOW, openWorld, SCHEMA, user, sync } from './setup'
+import { readRequest } from './read-request'
 
 export const ALICE = user('alice@example.com')
 export const BOB = user('bob@example.com')
@@ -32,7 +32,7 @@ export function createClient(
 
   async function send(body: object): Promise<Answer> {
     const all = { v: 3, clientIdentity, schema: SCHEMA, lastPull, baseRevs, ...body }
-    const request = readSyncRequest(JSON.parse(JSON.stringify(all)))
+    const request = readRequest(JSON.parse(JSON.stringify(all)))
     let text = ''
     const given = { actor, request, now: NOW, rulesByTable: ROW_RULES, limits: LIMITS }
     for await (const part of sync(database, given)) text += part.text

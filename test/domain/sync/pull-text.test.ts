@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
-import { readSyncRequest } from '../../../src/domain/sync/request'
 import { storeRequest } from '../../../src/domain/sync/sync'
 import { createDevice, declare, many, MARKED, NOW, openWorld, SCHEMA, user } from './setup'
+import { readRequest } from './read-request'
 
 const ALICE = user('alice')
 const TEXT = { ...SCHEMA, notes: { ...MARKED, yProps: ['doc', '$own'] } }
@@ -72,7 +72,7 @@ test('the declaration of a client is stored when it is new, and not again', asyn
   const { database } = world
   const declared = async (schema: object) => {
     const body = { v: 3, clientIdentity: 'device', schema, baseRevs: [], changes: [] }
-    const request = readSyncRequest(body)
+    const request = readRequest(body)
     const limits = { maxObjectBytes: 1e6, maxProperties: 1e4, maxDepth: 100 } as never
     await storeRequest(database, {
       actor: ALICE,
@@ -104,7 +104,7 @@ test.each([
   const body = { v: 3, clientIdentity: 'device', schema, baseRevs: [], changes: [] }
   let refusal: unknown
   try {
-    readSyncRequest(body)
+    readRequest(body)
   } catch (error) {
     refusal = error
   }

@@ -6,11 +6,10 @@ import type { RulesByTable } from '../../../src/domain/object/writing'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import type { Database } from '../../../src/domain/store/store'
 import { type Pushed, pushTransactions } from '../../../src/domain/sync/push'
-import { readSyncRequest } from '../../../src/domain/sync/request'
 import { SCOPES } from '../../../src/domain/value/scope'
 import { setupStore } from '../../auth/setup'
 import { declareIn, NOW } from '../../contract/fixture'
-import { UNLIMITED } from './unlimited'
+import { readRequest, UNLIMITED } from './read-request'
 
 export function person(subject: string): Actor & { readonly subject: string } {
   const email = `${subject}@example.com`
@@ -152,7 +151,7 @@ export async function connect(
         muts: [{ txid, ...(isUpload ? {} : { ts: now, userId: subject }), ...mut }],
       }))
     })
-    const request = readSyncRequest({
+    const request = readRequest({
       v: 3,
       clientIdentity: identity,
       schema: {},

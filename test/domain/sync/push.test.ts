@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test'
 import { ROW_RULES, rowRulesWith } from '../../../src/domain/rows/row-rules'
 import type { Database, Step, WriteTx } from '../../../src/domain/store/store'
 import { pushTransactions } from '../../../src/domain/sync/push'
-import { readSyncRequest } from '../../../src/domain/sync/request'
 import { NOW, refusalOf } from '../../contract/fixture'
 import {
   card,
@@ -19,7 +18,7 @@ import {
   upsert,
 } from './push-setup'
 import { countingTest } from '../../missing'
-import { UNLIMITED } from './unlimited'
+import { readRequest, UNLIMITED } from './read-request'
 
 const TEAM = ['alice', 'rlm-team'] as const
 const add = (n: number) => ({ n: { '@@propmod': { add: n } } })
@@ -276,7 +275,7 @@ describe('a transaction of a client', () => {
       change('a', { other: { n: 5 } }),
       change('a', { 'other.n': add }),
     ]
-    const { transactions } = readSyncRequest({
+    const { transactions } = readRequest({
       clientIdentity: 'one',
       schema: {},
       changes: [
@@ -306,7 +305,7 @@ describe('a transaction of a client', () => {
     const client = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
     const keys = Array.from({ length: 150 }, (_, n) => `card${n}`)
     const muts = keys.map((key) => ({ ...insert(card(key, { n: 1 })), txid: key, ts: NOW }))
-    const { transactions } = readSyncRequest({
+    const { transactions } = readRequest({
       clientIdentity: 'one',
       schema: {},
       changes: [{ table: 'cards', muts }],

@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import {
-  movedBy,
-  type Operation,
-  readSyncRequest,
-  type SyncRequest,
-} from '../../../src/domain/sync/request'
+import { movedBy, type Operation, type SyncRequest } from '../../../src/domain/sync/request'
+import { readRequest } from './read-request'
 
 const UNDEFINED = { $t: 'undefined' }
 
@@ -26,7 +22,7 @@ const FIRST = {
 }
 
 function withMuts(...muts: readonly object[]) {
-  return readSyncRequest({
+  return readRequest({
     ...FIRST,
     changes: [{ table: 'items', muts: muts.map((mut) => ({ txid: 't', ...mut })) }],
   })
@@ -34,8 +30,7 @@ function withMuts(...muts: readonly object[]) {
 
 describe('a request to /sync (protocol.md §4.2)', () => {
   test('shares its tables with others that declare the same, unless they are very long', () => {
-    const tablesOf = (schema: object) =>
-      readSyncRequest(structuredClone({ ...FIRST, schema })).tables
+    const tablesOf = (schema: object) => readRequest(structuredClone({ ...FIRST, schema })).tables
     const short = { cards: { markedForSync: true } }
     expect(tablesOf(short)).toBe(tablesOf(short))
     expect(tablesOf({ cards: { markedForSync: false } })).not.toBe(tablesOf(short))
@@ -47,7 +42,7 @@ describe('a request to /sync (protocol.md §4.2)', () => {
   })
 
   test('of a new client is read', () => {
-    const request = readSyncRequest(FIRST)
+    const request = readRequest(FIRST)
     expect(request).toMatchObject({ dbId: undefined, lastPull: undefined, transactions: [] })
     expect([...request.tables.keys()]).toEqual(['items', 'local'])
     expect(request.tables.get('items')).toMatchObject({
@@ -59,7 +54,7 @@ describe('a request to /sync (protocol.md §4.2)', () => {
   })
 
   test('of a later version is read as well', () => {
-    expect(readSyncRequest({ ...FIRST, v: 4, syncedRealmDownloads: {} }).tables.size).toBe(2)
+    expect(readRequest({ ...FIRST, v: 4, syncedRealmDownloads: {} }).tables.size).toBe(2)
   })
 
   test('every shape of an operation is read', () => {
@@ -97,7 +92,7 @@ describe('a request to /sync (protocol.md §4.2)', () => {
 
   test('operations of one txid are one transaction, whatever their tables', () => {
     const mut = (txid: string) => ({ txid, type: 'delete', keys: ['a'] })
-    const { transactions } = readSyncRequest({
+    const { transactions } = readRequest({
       ...FIRST,
       changes: [
         { table: 'items', muts: [mut('1'), mut('2')] },
@@ -141,7 +136,7 @@ describe('a request to /sync (protocol.md §4.2)', () => {
     ['realms that are no names', { ...FIRST, lastPull: { realms: [1] } }],
     ['baseRevs that are none', { ...FIRST, baseRevs: [{}] }],
   ])('with %s is refused', (_what, body) => {
-    expect(() => readSyncRequest(body)).toThrow('must be')
+    expect(() => readRequest(body)).toThrow('must be')
   })
 })
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { SatchelError } from '../../../src/domain/value/error'
-import { readSyncRequest } from '../../../src/domain/sync/request'
 import { learnSchema } from '../../../src/domain/sync/schema'
 import { NOW, openWorld, user, type World } from './setup'
+import { readRequest } from './read-request'
 
 const ALICE = user('alice@example.com')
 const MARKED = { markedForSync: true }
@@ -16,7 +16,7 @@ interface Given {
 function learn({ database }: World, { schema, keys = [], values = [] }: Given): Promise<void> {
   const muts = [{ type: 'insert', keys, values, txid: 't' }]
   const changes = keys.length === 0 ? [] : [{ table: Object.keys(schema)[0], muts }]
-  const request = readSyncRequest({ clientIdentity: 'x', schema, changes })
+  const request = readRequest({ clientIdentity: 'x', schema, changes })
   return learnSchema(database, ALICE, request, NOW)
 }
 

@@ -8,7 +8,6 @@ import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import type { Database } from '../../../src/domain/store/store'
 import { type AnswerPart, beginAnswer } from '../../../src/domain/sync/pull'
 import type { Pull } from '../../../src/domain/sync/answer-plan'
-import { readSyncRequest } from '../../../src/domain/sync/request'
 import { type Sync, storeRequest } from '../../../src/domain/sync/sync'
 import { parseStores } from '../../../src/domain/value/schema'
 import { SCOPES } from '../../../src/domain/value/scope'
@@ -16,6 +15,7 @@ import { createSqliteStore } from '../../../src/sqlite/store'
 import { createTestClock } from '../../auth/setup'
 import { underTest } from '../../missing'
 import { temporaryFolder } from '../../setup'
+import { readRequest } from './read-request'
 
 export const NOW = Date.UTC(2030, 0, 1)
 
@@ -127,7 +127,7 @@ export function createDevice(database: Database, actor: Actor) {
     between?: (part: AnswerPart) => Promise<unknown>,
   ): Promise<Answer & { readonly parts: number }> {
     const body = { v: 3, clientIdentity: 'device', schema, lastPull, baseRevs: [], changes: [] }
-    const request = readSyncRequest(JSON.parse(JSON.stringify(body)))
+    const request = readRequest(JSON.parse(JSON.stringify(body)))
     const pull = { actor, request, named: new Map(), rejections: [], ...given }
     let text = ''
     let parts = 0

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import type { Database, ReadTx } from '../../../src/domain/store/store'
-import { readSyncRequest } from '../../../src/domain/sync/request'
 import type { AnswerEnd, AnswerPart } from '../../../src/domain/sync/pull'
 import { isFirstSync } from '../../../src/domain/sync/sync'
 import { ALICE, BOB, createClient, insert, setupTeam, TEAM, update } from './client'
 import { NOW, openWorld, operationsOf, sync } from './setup'
 import { countingTest } from '../../missing'
+import { readRequest } from './read-request'
 
 test('a realm that was lost and regained while a client was away is up to date', async () => {
   await using team = await setupTeam()
@@ -126,7 +126,7 @@ test('rows of a new client that are both in its log and in its upload are not se
 
 test('a first sync is one without a last pull, or without the realm of the user in it', () => {
   const request = (lastPull?: object) =>
-    readSyncRequest({ clientIdentity: 'x', ...(lastPull === undefined ? {} : { lastPull }) })
+    readRequest({ clientIdentity: 'x', ...(lastPull === undefined ? {} : { lastPull }) })
   const anonymous = { serverRevision: 'x', realms: ['rlm-public'], inviteRealms: [] }
   expect(isFirstSync(request(), null)).toBe(true)
   expect(isFirstSync(request(anonymous), null)).toBe(false)
@@ -139,7 +139,7 @@ test('of the realms that a client names only those are looked at that it may see
   await using team = await setupTeam()
   const { database } = team.world
   const fields = { clientIdentity: 'x', schema: { items: { markedForSync: true } } }
-  const request = readSyncRequest(fields)
+  const request = readRequest(fields)
   const first = await lastOf(sync(database, { ...SYNC, request }))
   const realms = new Named([...first.realms, 'rlm-lost'])
   const lastPull = { serverRevision: first.serverRevision, realms, inviteRealms: new Named() }

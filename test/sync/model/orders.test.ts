@@ -7,7 +7,6 @@ import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import type { Database } from '../../../src/domain/store/store'
 import type { SyncClient } from '../../../src/domain/store/sync'
 import { pushTransactions } from '../../../src/domain/sync/push'
-import { readSyncRequest } from '../../../src/domain/sync/request'
 import { put, read, revisionOf } from '../../domain/sync/push-setup'
 import {
   type DeviceClock,
@@ -22,7 +21,7 @@ import {
   timeBy,
   transactionsOf,
 } from './orders'
-import { UNLIMITED } from '../../domain/sync/unlimited'
+import { readRequest, UNLIMITED } from '../../domain/sync/read-request'
 
 /** More with SATCHEL_RUNS=100000, others with SATCHEL_SEED. */
 const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 400)
@@ -181,7 +180,7 @@ async function send(database: Database, sending: Sending): Promise<void> {
   )
   if (changes.length === 0) return
   const fields = { v: 3, clientIdentity: client.identity, schema: {}, baseRevs: [] }
-  const { transactions: read } = readSyncRequest(structuredClone({ ...fields, changes }))
+  const { transactions: read } = readRequest(structuredClone({ ...fields, changes }))
   const fresh = await database.read((tx) => tx.syncClients.find(client.subject, client.identity))
   await pushTransactions(database, {
     actor: {

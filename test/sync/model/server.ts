@@ -6,7 +6,6 @@ import { removeObject } from '../../../src/domain/object/remove'
 import { upsertObjects } from '../../../src/domain/object/upsert'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import type { Database } from '../../../src/domain/store/store'
-import { readSyncRequest } from '../../../src/domain/sync/request'
 import { SatchelError } from '../../../src/domain/value/error'
 import { parseStores } from '../../../src/domain/value/schema'
 import { createSqliteStore } from '../../../src/sqlite/store'
@@ -19,6 +18,7 @@ import { underTest } from '../../missing'
 import { temporaryFolder } from '../../setup'
 import { settled } from '../setup'
 import { sync } from '../../domain/sync/setup'
+import { readRequest } from '../../domain/sync/read-request'
 
 export const TABLES = ['realms', 'members', 'roles', 'items', 'notes', 'counts']
 export const STORES = { items: '@id, list, *tags', notes: 'id', counts: 'id' }
@@ -149,7 +149,7 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
 
   async function answer(person: Person, body: string): Promise<string> {
     const actor = actorFor(person, 'my')
-    const request = readSyncRequest(JSON.parse(body))
+    const request = readRequest(JSON.parse(body))
     const given = { actor, request, now: clock.now(), rulesByTable: ROW_RULES, limits: LIMITS }
     using answering = hub.answering(request.clientIdentity, actor.subject)
     let text = ''

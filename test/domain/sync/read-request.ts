@@ -1,4 +1,6 @@
 import type { WriteLimits } from '../../../src/domain/object/limits'
+import { readSyncRequest } from '../../../src/domain/sync/read-request'
+import type { SyncRequest } from '../../../src/domain/sync/request'
 
 /** A request may write anything. */
 export const UNLIMITED: WriteLimits = {
@@ -8,4 +10,8 @@ export const UNLIMITED: WriteLimits = {
   maxRequestEntries: Infinity,
   maxProperties: Infinity,
   maxDepth: Infinity,
+}
+
+export function readRequest(body: unknown): SyncRequest {
+  return readSyncRequest(body, UNLIMITED)
 }
