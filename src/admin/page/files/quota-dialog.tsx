@@ -3,6 +3,7 @@ import { FormDialog } from '../parts/form-dialog'
 import { call } from '../server/call'
 import { database } from '../shell/route'
 import { tellDone } from '../shell/toasts'
+import { sizeText } from '../value/typed'
 
 /** The limits of blobs, as `blob.quota` has them: bytes, null for no limit. */
 export interface Quota {
@@ -56,7 +57,7 @@ export function QuotaDialog({
             autofocus={field === 'total'}
             pattern={field === 'blob' ? '[0-9.]*' : '[0-9.]*|none'}
             title={field === 'blob' ? 'A number' : 'A number, or none for no limit'}
-            placeholder={own[name] === undefined ? textOf(limits[name]) : 'as the server is set'}
+            placeholder={own[name] === undefined ? sizeOf(limits[name]) : 'as the server is set'}
             autocomplete="off"
             value={texts[name]}
             onInput={({ currentTarget }) => setTexts({ ...texts, [name]: currentTarget.value })}
@@ -65,6 +66,10 @@ export function QuotaDialog({
       ))}
     </FormDialog>
   )
+}
+
+function sizeOf(limit: number | null): string {
+  return limit === null ? 'none' : sizeText(limit)
 }
 
 function textOf(limit: number | null | undefined): string {

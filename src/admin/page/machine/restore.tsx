@@ -19,27 +19,29 @@ export function Restore({ onDone }: { onDone: () => void }) {
     <section class="part">
       <h2>Restore a file as another database</h2>
       <form
-        class="pair"
+        class="form"
         onSubmit={(event) => {
           event.preventDefault()
           void restore()
         }}
       >
-        <input
-          required
-          type="file"
-          aria-label="Backup of one database"
-          onChange={({ currentTarget }) => setFile(currentTarget.files?.[0] ?? null)}
-        />
-        <div class="joined">
+        <div class="pair">
           <input
             required
-            aria-label="Name of the new database"
-            placeholder="Its new name"
-            value={name}
-            onInput={({ currentTarget }) => setName(currentTarget.value)}
+            type="file"
+            aria-label="Backup of one database"
+            onChange={({ currentTarget }) => setFile(currentTarget.files?.[0] ?? null)}
           />
-          <button disabled={task.isBusy}>Restore</button>
+          <div class="joined">
+            <input
+              required
+              aria-label="Name of the new database"
+              placeholder="Its new name"
+              value={name}
+              onInput={({ currentTarget }) => setName(currentTarget.value)}
+            />
+            <button disabled={task.isBusy}>Restore</button>
+          </div>
         </div>
         <label class="check">
           <input type="checkbox" checked={endsLogins} onChange={() => setEndsLogins(!endsLogins)} />

@@ -49,7 +49,9 @@ export function SeenRows({ user, table, found, others }: SeenRowsProps) {
             </span>
             {isOnly(row.key) && (
               <button class="small-button" onClick={() => setAsked(row.key)}>
-                Why not <Text text={others?.user.split('@')[0] ?? ''} />?
+                <span>
+                  Why not <Text text={others?.user.split('@')[0] ?? ''} />?
+                </span>
               </button>
             )}
           </li>
