@@ -10,7 +10,7 @@ import { may } from '../server/session'
 import { database, hrefOf } from '../shell/route'
 import { tellError } from '../shell/toasts'
 import { sizeText } from '../value/typed'
-import type { BlobInfo } from './blob'
+import { type BlobInfo, fileNameOf } from './blob'
 import { Thumbnail } from './thumbnail'
 
 interface WholeBlob extends BlobInfo {
@@ -53,7 +53,9 @@ export function FilePanel({ blob: ref, onClose }: { blob: string; onClose: () =>
           </Facts>
           {may('blob.read') && (
             <div class="actions">
-              <button onClick={() => void download('blob.read', input, 'file').catch(tellError)}>
+              <button
+                onClick={() => void download('blob.read', input, fileNameOf(blob)).catch(tellError)}
+              >
                 Save as a file
               </button>
             </div>
