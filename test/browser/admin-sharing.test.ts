@@ -45,6 +45,9 @@ test('a realm is added, given a role and a member, changed and removed', async (
   await dialog.getByLabel('editor').check()
   await dialog.getByRole('button', { name: 'Add' }).click()
   await panel.getByText('accepted').waitFor()
+  await press('Remove bob@example.com')
+  await dialog.getByText('bob@example.com cannot be brought back').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
 
   await press('Change the realm')
   await dialog.getByLabel('Owner').fill('bob@example.com')

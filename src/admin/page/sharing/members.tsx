@@ -96,6 +96,7 @@ function MemberActions({ member, name, onChoose, onChange }: MemberProps & { nam
           title={state === 'accepted' ? 'Remove the member' : 'Withdraw the invitation'}
           done={state === 'accepted' ? 'The member was removed' : 'The invitation was withdrawn'}
           name={key}
+          shown={name}
           operation="member.remove"
           input={{ database: database.value, member: key }}
           isTyped={false}

@@ -12,6 +12,8 @@ export interface Destruction {
   readonly text?: string
   /** The name of what is destroyed, which the server wants repeated. */
   readonly name: string
+  /** The name by which people know it, where that is another one. */
+  readonly shown?: string
   readonly operation: string
   readonly input: object
   /** True for what a person types the name of; else a click is enough. */
@@ -33,7 +35,8 @@ export function Destroying() {
 }
 
 function Question({ destruction }: { destruction: Destruction }) {
-  const { title, text, name, operation, input, isTyped = true, done, onDone } = destruction
+  const { title, text, name, shown = name, operation, input, done, onDone } = destruction
+  const { isTyped = true } = destruction
   const [typed, setTyped] = useState('')
   const close = () => (asked.value = null)
   const destroy = async () => {
@@ -54,7 +57,7 @@ function Question({ destruction }: { destruction: Destruction }) {
       {text !== undefined && <p>{text}</p>}
       <p>
         <span class="mono">
-          <Text text={name} />
+          <Text text={shown} />
         </span>{' '}
         cannot be brought back.
       </p>
