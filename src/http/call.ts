@@ -73,7 +73,10 @@ export function segment(call: Call, index: number): string {
   return raw.includes('%') ? decodePercent(raw) : raw
 }
 
-/** Lets the connection be idle for any time until this is disposed. */
+/**
+ * Lets the connection be idle for any time until this is disposed, before the answer is sent: afterwards Bun
+ * ignores that, and the connection would stay so while its caller leaves it open.
+ */
 export function keepOpen(call: Call): Disposable {
   call.setIdleTimeout(0)
   return { [Symbol.dispose]: () => call.setIdleTimeout(IDLE_SECONDS) }

@@ -5,7 +5,7 @@ import { SatchelError } from '../../domain/value/error'
 import { MINUTE } from '../../domain/value/time'
 import { isRecord } from '../../domain/value/value'
 import { pacedStream } from '../body/json-stream'
-import type { Call } from '../call'
+import { type Call, keepOpen } from '../call'
 import { adminJson, fileAnswer, mailAnswer } from './answers'
 import { cookiesOf, sessionOf } from './halves'
 import { readTicket, requireText } from './input'
@@ -75,7 +75,7 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts,
   async function sendFile(visit: Visit): Promise<Response> {
     const { call, http } = visit
     const { run, session, name, over } = await redeem(visit)
-    call.setIdleTimeout(0)
+    const open = keepOpen(call)
     const stream = sessions.stream(session)
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
     const [reader, writer] = [readable.getReader(), writable.getWriter()]
@@ -87,6 +87,7 @@ export function createDownloads({ sessions, table, clock: machine }: AdminParts,
     }, signal)
     const output = work.finally(() => {
       stream[Symbol.dispose]()
+      open[Symbol.dispose]()
       over()
     })
     const isFile = await Promise.race([begun.promise.then(() => true), output.then(() => false)])

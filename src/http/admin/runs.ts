@@ -6,6 +6,7 @@ import { STATUS } from '../../openapi/status'
 import { declaredLength } from '../body/body'
 import { chunksOf, streamOf, withTimeout } from '../body/chunks'
 import { pacedStream } from '../body/json-stream'
+import { keepOpen } from '../call'
 import { asEvents } from './answers'
 import { sessionOf } from './halves'
 import { createInputs, inputOfQuery } from './input'
@@ -112,9 +113,9 @@ function answerEvents(
   { finished, leave }: Ends,
 ): Response {
   const order = admitted.order(input)
-  // Work and silence may take long.
-  call.setIdleTimeout(0)
   using undo = new DisposableStack()
+  // Work and silence may take long.
+  const open = undo.use(keepOpen(call))
   const stream = undo.use(sessions.stream(session))
   const gone = new AbortController()
   let isOver = false
@@ -157,6 +158,7 @@ function answerEvents(
     // Each part has its memory already.
     reservation: { ...memory, resize: () => undefined },
     released() {
+      open[Symbol.dispose]()
       gone.abort()
       if (isOver) leave()
       void events.cancel().catch(() => undefined)

@@ -3,7 +3,7 @@ import { requireStanding, requireWriter } from '../../domain/access/actor'
 import { SatchelError } from '../../domain/value/error'
 import { isRecord } from '../../domain/value/value'
 import { answer } from '../answer'
-import { segment } from '../call'
+import { keepOpen, segment } from '../call'
 import { type Authorised, behind } from '../caller'
 import type { HttpContext, RestOperation } from '../context'
 
@@ -37,7 +37,8 @@ async function answerOperation(
     if (part.startsWith(':')) path[part.slice(1)] = segment(call, index)
   }
   async function run(body?: unknown): Promise<Response> {
-    if (isLong) call.setIdleTimeout(0)
+    using stack = new DisposableStack()
+    if (isLong === true) stack.use(keepOpen(call))
     const { address, query } = call
     const output = await operation.run({ actor, address, path, query, body })
     if (output === undefined) return answer(call, null, { status: 204, type: null })
