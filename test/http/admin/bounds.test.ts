@@ -198,6 +198,16 @@ describe('an operation whose reader has left', () => {
       await answer
     }
     const { answer } = await waitingRequest(browser)
+    const other = await server.logIn()
+    for (let count = 0; count < 20; count += 1) {
+      const leaving = new AbortController()
+      const sending = { body, signal: leaving.signal }
+      const left = browser.send('POST', '/api/mail.test', sending).catch(() => undefined)
+      await other.result('db.list')
+      leaving.abort()
+      await left
+    }
+    expect(held).toHaveLength(MOST_AT_ONCE)
     for (const greet of held) greet()
     expect(await answer).toMatchObject([{ result: [{ name: 'main' }] }])
   })
