@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { parseStores } from '../../src/domain/value/schema'
 import type { Value } from './oracle-world'
 import { expectDone, expectRefused, openTeam } from './team'
-import { declareTables } from '../../src/domain/object/tables'
 
 /** Names that mean something on every JavaScript object (`promises.md` 28). */
 const NAMES = ['__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString', 'valueOf']
@@ -26,38 +24,6 @@ const withOwn = (name: string, value: unknown, rest: Value = {}): Value =>
   ) as Value
 
 describe.each(NAMES)('%s', (name) => {
-  test('as a property comes back as it went, and is guarded like any other', async () => {
-    await using team = await openTeam({ permissions: { update: { todoItems: ['done'] } } })
-    const payload = { polluted: true, owner: 'mallory', realmId: 'mallory' }
-    const mine = withOwn(name, payload, { id: 'tdiMine', deep: [withOwn(name, payload)] })
-    expectDone(await team.mallory.put('todoItems', mine))
-    const stored = await team.mallory.get('todoItems', 'tdiMine')
-    expect(JSON.stringify(stored)).toBe(
-      JSON.stringify({ ...mine, realmId: 'mallory', owner: 'mallory' }),
-    )
-    const item = { id: 'tdiTeam', title: 'ours', done: false }
-    expectRefused(
-      await team.mallory.put('todoItems', withOwn(name, payload, item)),
-      'NOT_AUTHORIZED',
-      `update todoItems.${name}`,
-    )
-  })
-
-  test('as a table, a key and a realm is a name like any other', async () => {
-    await using team = await openTeam()
-    const schemas = parseStores(withOwn(name, 'id'))
-    await team.database.write((tx) => declareTables(tx, schemas, 0))
-    expectDone(
-      await team.mallory.put('realms', { realmId: `rlm${name}` }, { realmId: `rlm~${name}` }),
-    )
-    expectDone(await team.mallory.put(name, { id: name, realmId: `rlm${name}` }))
-    expect(await team.mallory.get(name, name)).toMatchObject({ id: name, owner: 'mallory' })
-    expect(await team.alice.get(name, name)).toBe('UNKNOWN_OBJECT')
-    expectRefused(await team.alice.remove(name, name), 'UNKNOWN_OBJECT')
-    expectRefused(await team.alice.put(name, { id: name }), 'NOT_AUTHORIZED', 'id')
-    expectDone(await team.mallory.remove(name, name))
-  })
-
   test('as a role, a member, a user and a table in a grant gives what it says and no more', async () => {
     await using team = await openTeam({
       roles: [name],

@@ -80,6 +80,17 @@ test('promise 28: such names as keys, tables, databases, realms, owners and filt
     expect((await root.remove(`/all/plain/${name}`)).status).toBe(204)
     expectClean()
   }
+  await server.push(JSON.parse(`{${NAMES.map((name) => `"${name}":"id"`).join()}}`))
+  const [alice, bob] = [await server.as(ALICE), await server.as('bob@example.com')]
+  for (const name of NAMES) {
+    const realm = { realmId: `rlm${name}`, name }
+    expect((await alice.post('/my/realms', realm)).status).toBe(200)
+    const object = { id: name, realmId: realm.realmId, owner: ALICE }
+    expect((await alice.post(`/my/${name}`, object)).body).toEqual(object)
+    expect((await bob.get(`/my/${name}/${name}`)).status).toBe(404)
+    expect((await bob.post(`/my/${name}`, { id: name })).status).toBe(403)
+    expect((await alice.remove(`/my/${name}/${name}`)).status).toBe(204)
+  }
   const person = await server.as('__proto__')
   const stored = await person.post('/my/plain', { id: 'a' })
   expect(stored.body).toMatchObject({ realmId: '__proto__', owner: '__proto__' })

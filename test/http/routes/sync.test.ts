@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import type { Answer as SyncAnswer } from '../../domain/sync/setup'
-import { SECOND } from '../../../src/domain/value/time'
-import { RATE_LIMITS } from '../../../src/limits/rate-limits'
 import { PLAIN_IMPORT } from '../../setup'
 import { type Answer, ALICE, BOB, type Caller, type DataServer, setupData } from '../setup'
 
@@ -134,12 +132,6 @@ describe('POST /sync', () => {
     }
     expect((await alice.get('/my/plain')).status).toBe(200)
   })
-
-  test('slows no client down that syncs five times a second', () => {
-    const { count, window } = RATE_LIMITS.syncs
-    // A client that has used half of its limit waits a second or more before each sync.
-    expect(count / 2 / (window / SECOND)).toBeGreaterThanOrEqual(5)
-  })
 })
 
 describe('POST /sync refuses', () => {
@@ -202,14 +194,7 @@ describe('POST /sync refuses', () => {
     expect(await ask(server)).toMatchObject({ status, body: { code } })
     const objects = await server.root.get('/all/plain')
     expect(objects.body).toEqual([])
-  })
-
-  test('a table that a sealed schema does not have, with a line in the log', async () => {
-    await using server = await setupData()
-    await seal(server)
-    const changes = [{ ...insert(['a'])[0], table: 'diary' }]
-    await sync(await server.as(ALICE), { changes })
-    expect(server.lines.join('\n')).toContain('has no table')
+    expect(server.lines.some((line) => line.includes('has no table'))).toBe(status === 422)
   })
 })
 
