@@ -7,7 +7,7 @@ import type { Clock } from '../src/clock'
 import { readConfig } from '../src/config/config'
 import type { LineSink } from '../src/log/line-sink'
 import { openLogs } from '../src/log/log'
-import type { Server } from '../src/server'
+import type { Server, ServerContext } from '../src/server'
 import type { FolderEngineOptions } from '../src/host/folder-engine'
 import { createTestClock, type TestClock } from './auth/setup'
 import { engineUnderTest } from './missing'
@@ -80,6 +80,23 @@ export interface TestServer<Time extends Clock = TestClock> extends Server {
   token(options?: { readonly sub?: string; readonly scopes?: readonly string[] }): Promise<string>
 }
 
+/** A server of a data folder that may have had others before; `lines` is its log, one entry per line. */
+export async function startAgain(
+  data: string,
+  clock: Clock = createTestClock(),
+  flags: Readonly<Record<string, unknown>> = {},
+  parts: Partial<ServerContext> = {},
+): Promise<Server & { readonly lines: readonly string[] }> {
+  const sink = collectLines()
+  const logs = openLogs({ clock, level: 'debug', format: 'json', sink })
+  // That acknowledged writes survive power loss is shown on executables: here syncing would only take time.
+  const defaults = { port: 0, durability: 'relaxed' }
+  const config = readConfig({ environment: {}, flags: { ...defaults, ...flags, data } })
+  // Only here, so that tests of one room do not load them all.
+  const { startServer } = await import('../src/server')
+  return { ...(await startServer(config, { clock, logs, ...parts })), lines: sink.lines }
+}
+
 const EVERYTHING = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE', 'IMPERSONATE', 'MANAGE_DB']
 
 /** A server on a free port with a new data folder, both gone when the test ends. */
@@ -96,25 +113,17 @@ export async function setupServerAt<Time extends Clock>(
   flags: Readonly<Record<string, unknown>> = {},
 ): Promise<TestServer<Time>> {
   await using undo = new AsyncDisposableStack()
-  const sink = collectLines()
-  const logs = openLogs({ clock, level: 'debug', format: 'json', sink })
-  const data = flags['data'] ?? undo.use(temporaryFolder()).path
-  // That acknowledged writes survive power loss is shown on executables: here syncing would only take time.
-  const defaults = { port: 0, durability: 'relaxed' }
-  const config = readConfig({ environment: {}, flags: { ...defaults, ...flags, data } })
-  // Only here, so that tests of one room do not load them all.
-  const { startServer } = await import('../src/server')
+  const data = String(flags['data'] ?? undo.use(temporaryFolder()).path)
   const { openFolderEngine } = await import('../src/host/folder-engine')
   const openEngine = (path: string, options: FolderEngineOptions) =>
     engineUnderTest(openFolderEngine(path, options))
-  const server = undo.use(await startServer(config, { clock, logs, openEngine }))
+  const server = undo.use(await startAgain(data, clock, flags, { openEngine }))
   const { client, url } = server
   if (client === undefined) throw new Error('The data folder had a database already')
   const parts = undo.move()
   return {
     ...server,
     clock,
-    lines: sink.lines,
     client,
     main: `${url}/main`,
     async token({ sub, scopes = sub === undefined ? EVERYTHING : ['ACCESS_DB'] } = {}) {

@@ -1,12 +1,9 @@
 import { expect, test } from 'bun:test'
 import { openSession } from '../../src/control/session'
 import { setupAdmin } from '../http/admin/setup'
-import { readConfig } from '../../src/config/config'
 import { systemClock } from '../../src/clock'
-import { openLogs } from '../../src/log/log'
-import { startServer } from '../../src/server'
 import { freePort } from '../ports'
-import { collectLines, temporaryFolder } from '../setup'
+import { temporaryFolder, startAgain } from '../setup'
 import { until } from '../timing'
 import { go, logIn, MOST_TEXT, notesOf, openAdmin, textOf } from './admin-page'
 import { useChromium } from './chromium'
@@ -231,9 +228,7 @@ test('rows that came before a session ended are not there twice after the next l
 
 /** A server on a data folder that other servers had before. */
 async function startOn(data: string, port: number) {
-  const logs = openLogs({ clock: systemClock, level: 'info', format: 'json', sink: collectLines() })
-  const config = readConfig({ environment: {}, flags: { data, port, durability: 'relaxed' } })
-  const server = await startServer(config, { clock: systemClock, logs })
+  const server = await startAgain(data, systemClock, { port })
   const commands = await openSession(data, () => undefined)
   return {
     url: server.url,

@@ -2,11 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyFolder } from '../sqlite/folders'
-import { readConfig } from '../../src/config/config'
-import { openLogs } from '../../src/log/log'
-import { startServer } from '../../src/server'
-import { createTestClock } from '../auth/setup'
-import { collectLines, setupServer, temporaryFolder } from '../setup'
+import { setupServer, temporaryFolder, startAgain } from '../setup'
 import { runJson, runSatchel } from './setup'
 
 // promises.md 13
@@ -19,11 +15,7 @@ test('a copy of a database folder is not served until it is adopted, then tokens
     token = await server.token()
   }
   copyFolder(join(data, 'databases', 'main'), join(data, 'databases', 'copy'))
-  const clock = createTestClock()
-  const sink = collectLines()
-  const logs = openLogs({ clock, level: 'info', format: 'json', sink })
-  const config = readConfig({ environment: {}, flags: { port: 0, data } })
-  await using server = await startServer(config, { clock, logs })
+  await using server = await startAgain(data)
   const ask = async (database: string) => {
     const answer = await fetch(`${server.url}/${database}/all/realms`, {
       headers: { authorization: `Bearer ${token}` },
@@ -34,7 +26,7 @@ test('a copy of a database folder is not served until it is adopted, then tokens
   expect(await ask('copy')).toEqual([503, 'COPIED_DATABASE'])
   expect(await ask('main')).toEqual([200, null])
   expect((await fetch(`${server.url}/ready`)).status).toBe(200)
-  expect(sink.lines.join('\n')).toContain('satchel db adopt copy')
+  expect(server.lines.join('\n')).toContain('satchel db adopt copy')
   await runJson(['db', 'adopt', 'copy', '--data', data])
   expect(await ask('copy')).toEqual([401, 'INVALID_TOKEN'])
   expect(await ask('main')).toEqual([200, null])

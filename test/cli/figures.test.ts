@@ -1,10 +1,7 @@
 import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config/config'
-import { openLogs } from '../../src/log/log'
-import { startServer } from '../../src/server'
 import { createTestClock } from '../auth/setup'
 import { setupDataFolder } from '../control/setup'
-import { collectLines, temporaryFolder } from '../setup'
+import { temporaryFolder, startAgain } from '../setup'
 import { until } from '../timing'
 import { runJson, runSatchel } from './setup'
 
@@ -13,17 +10,12 @@ const SECOND = 1_000
 test('prints a line for each minute, and all figures as JSON', async () => {
   using folder = temporaryFolder()
   const clock = createTestClock()
-  const logs = openLogs({ clock, level: 'info', format: 'json', sink: collectLines() })
-  const config = readConfig({
-    environment: {},
-    flags: { data: folder.path, port: 0, durability: 'relaxed' },
-  })
   let sample = () => undefined as void
   const every = (ms: number, work: () => void) => {
     if (ms === 10 * SECOND) sample = work
     return { [Symbol.dispose]() {} }
   }
-  await using server = await startServer(config, { clock, logs, every })
+  await using server = await startAgain(folder.path, clock, {}, { every })
   const data = ['--data', folder.path]
   const early = await runSatchel(['figures', ...data])
   expect(early).toMatchObject({

@@ -3,14 +3,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { version } from '../../package.json'
-import { readConfig } from '../../src/config/config'
 import { writeHolder } from '../../src/host/holder'
-import { openLogs } from '../../src/log/log'
-import { startServer } from '../../src/server'
 import { lockFolder } from '../../src/sqlite/lock'
 import { createTestClock } from '../auth/setup'
 import { setupDataFolder } from '../control/setup'
-import { collectLines, setupServer, temporaryFolder } from '../setup'
+import { setupServer, temporaryFolder, startAgain } from '../setup'
 import { until } from '../timing'
 import { runJson, runSatchel } from './setup'
 
@@ -93,15 +90,12 @@ test('shows scheduled backups and why they fail', async () => {
   using parent = temporaryFolder()
   const backup = join(parent.path, 'backups')
   writeFileSync(backup, 'a file in the place of the folder')
-  const clock = createTestClock()
-  const logs = openLogs({ clock, level: 'info', format: 'json', sink: collectLines() })
-  const flags = { data: folder.path, port: 0, durability: 'relaxed', backup }
   const works: (() => void)[] = []
   const every = (_ms: number, work: () => void) => {
     works.push(work)
     return { [Symbol.dispose]() {} }
   }
-  await using _ = await startServer(readConfig({ environment: {}, flags }), { clock, logs, every })
+  await using _ = await startAgain(folder.path, createTestClock(), { backup }, { every })
   for (const work of works) work()
   await until(async () => (await status(folder.path)).stdout.includes('"attempts":1'))
   const { stdout } = await runSatchel(['status', '--data', folder.path])

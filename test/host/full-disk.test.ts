@@ -1,14 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { closeSync, existsSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { readConfig } from '../../src/config/config'
 import { openSession } from '../../src/control/session'
 import { readHolder } from '../../src/host/holder'
-import { openLogs } from '../../src/log/log'
-import { startServer } from '../../src/server'
 import { createTestClock } from '../auth/setup'
 import { callerOf, setupData } from '../http/setup'
-import { collectLines, temporaryFolder } from '../setup'
+import { temporaryFolder, startAgain } from '../setup'
 import { mayMount, mountSmallDisk } from '../small-disk'
 import { until } from '../timing'
 
@@ -32,12 +29,7 @@ async function setup() {
 }
 
 /** A server of a folder that has a database. */
-async function start(data: string) {
-  const clock = createTestClock()
-  const config = readConfig({ environment: {}, flags: { port: 0, data } })
-  const logs = openLogs({ clock, level: 'info', format: 'json', sink: collectLines() })
-  return await startServer(config, { clock, logs })
-}
+const start = (data: string) => startAgain(data, createTestClock(), { durability: undefined })
 
 /** By a process of its own: one that closes a database file loses all its locks on it. */
 function copy(from: string, to: string): void {

@@ -2,13 +2,10 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { OTP_LIMITS } from '../../src/auth/limits'
-import { readConfig } from '../../src/config/config'
-import { openLogs } from '../../src/log/log'
-import { startServer } from '../../src/server'
 import { DAY, HOUR, MINUTE, SECOND, type TestClock } from '../auth/setup'
 import { callerOf, postJson } from '../http/setup'
 import { bodyOf, setupLogin } from '../http/login-setup'
-import { collectLines, temporaryFolder } from '../setup'
+import { temporaryFolder, startAgain } from '../setup'
 import { copyFolder } from '../sqlite/folders'
 import { until } from '../timing'
 
@@ -60,17 +57,14 @@ async function setup() {
 }
 
 async function restart(data: string, clock: TestClock) {
-  const sink = collectLines()
-  const logs = openLogs({ clock, level: 'warning', format: 'json', sink })
-  const config = readConfig({ environment: {}, flags: { port: 0, data } })
-  const server = await startServer(config, { clock, logs })
+  const server = await startAgain(data, clock)
   const main = `${server.url}/main`
   const statusOf = async (token: string) =>
     (await callerOf(main, token).get('/token/validate')).status
   return {
     statusOf,
     login: (parameters: object) => postJson(`${main}/token`, parameters),
-    warnings: () => sink.lines.filter((line) => line.includes('The clock is')),
+    warnings: () => server.lines.filter((line) => line.includes('The clock is')),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }

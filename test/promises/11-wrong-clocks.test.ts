@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { readConfig } from '../../src/config/config'
 import { openSession } from '../../src/control/session'
-import { openLogs } from '../../src/log/log'
-import { startServer } from '../../src/server'
 import { asClient, createTestClock, DAY, HOUR, MINUTE, SECOND, type TestClock } from '../auth/setup'
 import { public_key, refreshRequest } from '../http/login-setup'
 import { ALICE, type Answer, callerOf, type DataServer, setupData } from '../http/setup'
-import { collectLines, temporaryFolder } from '../setup'
+import { temporaryFolder, startAgain } from '../setup'
 
 /**
  * Promise 11: clocks are wrong in the field. A client whose clock is off by up to 24 h can still
@@ -177,9 +174,7 @@ describe('promise 11: a server clock that jumps back', () => {
 
 /** Starts a server on the folder, has it make three ids, and stops it. */
 async function makeIds(data: string, clock: TestClock): Promise<string[]> {
-  const logs = openLogs({ clock, level: 'error', format: 'json', sink: collectLines() })
-  const config = readConfig({ environment: {}, flags: { port: 0, data } })
-  await using server = await startServer(config, { clock, logs })
+  await using server = await startAgain(data, clock)
   await using commands = await openSession(data, () => undefined)
   const upload = new Blob(['{"items": "@id"}']).stream()
   await commands.run('schema.push', { database: 'main', wait: true }, { upload })

@@ -6,12 +6,9 @@ import { version } from '../../package.json'
 import { type Migration, migrations } from '../../migrations/sqlite/index'
 import * as schema from '../../src/sqlite/schema'
 import { createSqliteStore } from '../../src/sqlite/store'
-import { readConfig } from '../../src/config/config'
-import { openLogs } from '../../src/log/log'
-import { startServer } from '../../src/server'
 import { createTestClock, refusalOf } from '../auth/setup'
 import { runSatchel } from '../cli/setup'
-import { collectLines, temporaryFolder } from '../setup'
+import { temporaryFolder, startAgain } from '../setup'
 import { getTableName } from 'drizzle-orm'
 import { pack, unpack } from './archive'
 import { contentOf, databaseFile, rowsAsIn } from './content'
@@ -63,7 +60,7 @@ describe.each([...RELEASED.map((release) => release.version), 'this one'])(
     test('is served: its client logs in, and reads what is there', async () => {
       using folder = temporaryFolder()
       const { client } = await unpack<Facts>(await bytes(), folder.path)
-      await using server = await serve(folder.path)
+      await using server = await startAgain(folder.path)
       const token = await fetch(`${server.url}/main/token`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -124,12 +121,6 @@ test('the folder has rows in every table', async () => {
 })
 
 const LEAVING = "SELECT count(*) AS left FROM o_5 WHERE key GLOB 'leaving*'"
-
-function serve(data: string) {
-  const clock = createTestClock()
-  const logs = openLogs({ clock, level: 'info', format: 'json', sink: collectLines() })
-  return startServer(readConfig({ environment: {}, flags: { port: 0, data } }), { clock, logs })
-}
 
 async function expectContent(data: string, content: Facts['content']): Promise<void> {
   const { shown, exported } = await contentOf(data)
