@@ -61,15 +61,6 @@ const scopesOf = (name: string) => findOperation(name)!.scopes
 const effectOf = (name: string) => findOperation(name)!.effect
 
 describe('of all operations', () => {
-  test('each has scopes, an effect and a summary', () => {
-    for (const name of operationNames()) {
-      const { scopes, effect, summary } = findOperation(name)!
-      expect([name, scopes === 'operator' || scopes.length > 0]).toEqual([name, true])
-      expect(['read', 'write', 'secret', 'destroy']).toContain(effect)
-      expect([name, summary]).toEqual([name, expect.stringMatching(/^[A-Z].{3,99}[^.]$/)])
-    }
-  })
-
   test('the owner of the data folder may use all', async () => {
     await using table = await tableOf()
     expect(table.allowed(OWNER)).toEqual(NAMES)
