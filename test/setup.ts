@@ -113,7 +113,8 @@ export async function setupServerAt<Time extends Clock>(
   flags: Readonly<Record<string, unknown>> = {},
 ): Promise<TestServer<Time>> {
   await using undo = new AsyncDisposableStack()
-  const data = String(flags['data'] ?? undo.use(temporaryFolder()).path)
+  const given = flags['data']
+  const data = typeof given === 'string' ? given : undo.use(temporaryFolder()).path
   const { openFolderEngine } = await import('../src/host/folder-engine')
   const openEngine = (path: string, options: FolderEngineOptions) =>
     engineUnderTest(openFolderEngine(path, options))
