@@ -4,7 +4,7 @@ import { requireTable } from '../domain/object/tables'
 import { upsertObjects } from '../domain/object/upsert'
 import { complementInvitation, nameOfRealm } from '../domain/rows/invitation'
 import { MEMBER_RULES, membershipOf } from '../domain/rows/member-rows'
-import type { Membership } from '../domain/store/memberships'
+import type { Membership, MembershipPlace } from '../domain/store/memberships'
 import type { RealmRef } from '../domain/store/realms'
 import type { ReadTx } from '../domain/store/store'
 import { requireEmail } from '../domain/value/email'
@@ -19,6 +19,19 @@ import { given, IF_REVISION, PERMISSIONS, requireRealm, textIn } from './realms'
 
 /** The most memberships of a page. */
 const PAGE = 200
+
+/** The cursor after a membership of a user: `17 members:mbr0a3`. */
+function cursorAt({ realm, source }: MembershipPlace): string {
+  return `${realm} ${source}`
+}
+
+/** Throws `INVALID_REQUEST`. */
+function placeIn(cursor: string | null): MembershipPlace | undefined {
+  if (cursor === null) return undefined
+  const [, realm, source = ''] = /^(\d{1,15}) (.*)$/s.exec(cursor) ?? []
+  if (realm !== undefined) return { realm: Number(realm), source }
+  throw new SatchelError('INVALID_REQUEST', 'Invalid cursor: use the one of the previous page')
+}
 
 const MEMBER = { member: described(text, 'The key of a row of `members`.') }
 
@@ -35,7 +48,7 @@ export const sharingOperations = {
       input: {
         realm: described(optional(text), 'The id of a realm.'),
         user: described(optional(text), 'A user id.'),
-        cursor: described(optional(text), 'The `cursor` of the page before, for a realm.'),
+        cursor: described(optional(text), 'The `cursor` of the page before.'),
       },
     },
     (_host, { realm, user, cursor }, { read }) =>
@@ -45,12 +58,12 @@ export const sharingOperations = {
         }
         const found =
           realm === null
-            ? tx.memberships.ofUser(foldUserId(user ?? ''), PAGE)
+            ? tx.memberships.ofUser(foldUserId(user ?? ''), PAGE, placeIn(cursor))
             : tx.memberships.ofRealm(requireRealm(tx, realm), cursor ?? '', PAGE)
-        const isFull = realm !== null && found.length === PAGE
+        const last = found.length === PAGE ? found.at(-1) : undefined
         return {
           members: found.map((membership) => describeMember(tx, membership)),
-          cursor: isFull ? (found.at(-1)?.source ?? null) : null,
+          cursor: last === undefined ? null : realm === null ? cursorAt(last) : last.source,
         }
       }),
   ),

@@ -15,6 +15,9 @@ import type {
   Rights,
 } from '../domain/store/memberships'
 
+/** Before all memberships of a user. */
+const FIRST = { realm: 0, source: '' }
+
 export function membershipReader(context: TxContext): MembershipReader {
   const list = (rest: string, ...values: readonly (string | number)[]) => {
     context.unit?.owed.payRows(TABLE)
@@ -28,9 +31,15 @@ export function membershipReader(context: TxContext): MembershipReader {
     if (email !== null) note(context, 'subject', email)
   }
   return {
-    ofUser(userId, limit) {
+    ofUser(userId, limit, { realm, source } = FIRST) {
       note(context, 'subject', userId)
-      return list('WHERE user_id = ? ORDER BY realm, source LIMIT ?', userId, limit)
+      return list(
+        'WHERE user_id = ? AND (realm, source) > (?, ?) ORDER BY realm, source LIMIT ?',
+        userId,
+        realm,
+        source,
+        limit,
+      )
     },
     ofSubject(userId, email) {
       noteSubject(userId, email)

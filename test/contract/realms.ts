@@ -168,6 +168,8 @@ export function describeRealms(openStore: OpenStore): void {
         again.read(({ memberships: reader }) => {
           expect(reader.ofUser('alice', 100)).toEqual(hers)
           expect(reader.ofUser('alice', 4)).toEqual(hers.slice(0, 4))
+          expect(reader.ofUser('alice', 2, hers[1])).toEqual(hers.slice(2, 4))
+          expect(reader.ofUser('alice', 4, hers.at(-1))).toEqual([])
           expect(reader.ofSubjectIn('alice', null, 3)).toEqual(
             hers.filter(({ realm }) => realm === 3),
           )

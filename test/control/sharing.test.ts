@@ -1,3 +1,4 @@
+import type { OutputOf } from '../../src/control/operations'
 import { describe, expect, test } from 'bun:test'
 import { codeOf } from '../auth/setup'
 import { ALICE, BOB, setupData } from '../http/setup'
@@ -62,6 +63,30 @@ describe('member.list', () => {
     expect(members.map(({ id }) => id)).toEqual(['mbrB'])
     const none = await commands.run('member.list', { ...MAIN, user: 'nobody' })
     expect(none.members).toEqual([])
+  })
+
+  test('shows all realms of a user, page by page', async () => {
+    await using server = await setupOperations()
+    const realms = Array.from({ length: 250 }, (_, at) => [
+      `rlm${at}`,
+      { realms: { [`rlm${at}`]: { owner: BOB } } },
+    ])
+    const upload = new Blob([JSON.stringify({ data: Object.fromEntries(realms) })]).stream()
+    await server.run('import', {}, undefined, { upload })
+    const found = new Map<string, string>()
+    let cursor: string | null = null
+    let pages = 0
+    do {
+      const page: OutputOf<'member.list'> = await server.run('member.list', { user: BOB, cursor })
+      expect(page.members.some(({ id }) => found.has(id))).toBe(false)
+      for (const { id, realmId } of page.members) found.set(id, realmId)
+      pages += 1
+      ;({ cursor } = page)
+    } while (cursor !== null)
+    expect(pages).toBeGreaterThan(1)
+    expect(new Set(found.values()).size).toBe(250)
+    const wrong = () => server.run('member.list', { user: BOB, cursor: 'x' })
+    expect(await codeOf(wrong)).toBe('INVALID_REQUEST')
   })
 
   test('needs either a realm that exists or a user', async () => {

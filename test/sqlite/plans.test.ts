@@ -208,7 +208,10 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /\(permissions, roles\) > \(\?3, \?4\)/,
     /^SEARCH memberships USING COVERING INDEX memberships_by_rights \(accepted=\? AND realm=\? AND \(permissions,roles\)>\(\?,\?\)\)$/,
   ],
-  [/FROM memberships WHERE user_id = \? ORDER/, /USING INDEX memberships_of_user \(user_id=\?\)/],
+  [
+    /FROM memberships WHERE user_id = \? AND \(realm/,
+    /^SEARCH memberships USING INDEX memberships_of_user \(user_id=\? AND \(realm,source\)>\(\?,\?\)\)$/,
+  ],
   [/ at, sum FROM former_memberships/, /USING PRIMARY KEY \(subject=\? AND key=\?\)$/],
   [
     /FROM memberships WHERE email = \? AND realm = \?/,
@@ -379,6 +382,7 @@ async function live(database: Database): Promise<void> {
     tx.objects.realmsWith(tx.tables.find('roles')!, new Set([1, 2]))
     tx.memberships.ofSubjectIn(null, 'alice@example.com', 1)
     tx.memberships.ofUser('alice', 5)
+    tx.memberships.ofUser('alice', 5, { realm: 2, source: 'members:m1' })
     tx.memberships.hadMemberRow('alice', 'alice@example.com', 'key')
     tx.memberships.ofSubjectIn('alice', null, 1)
     tx.memberships.ofRealm(1, '', 5, true)

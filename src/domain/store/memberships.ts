@@ -18,6 +18,9 @@ export interface Membership {
   readonly roles: readonly string[]
 }
 
+/** The place of a membership among those of its user. */
+export type MembershipPlace = Pick<Membership, 'realm' | 'source'>
+
 /** The permissions in the realm. */
 export type Rights = Pick<Membership, 'realm' | 'permissions' | 'roles'>
 
@@ -38,8 +41,8 @@ export interface SharedRights {
 }
 
 export interface MembershipReader {
-  /** Up to `limit` memberships of a user, by realm, then by source. */
-  ofUser(userId: string, limit: number): Membership[]
+  /** Up to `limit` memberships of a user that come after `after`, by realm, then by source. */
+  ofUser(userId: string, limit: number, after?: MembershipPlace): Membership[]
   /** All that is known of a person in any realm: what most readings need. */
   ofSubject(userId: string | null, email: string | null): SubjectMemberships
   /** The memberships of a user in a realm, by source, then the invitations to the address without a user. */

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
+import { usePages } from '../data/use-rows'
 import { Failure } from '../parts/failure'
 import { Section } from '../parts/section'
 import { Text } from '../parts/text'
-import { useOperation } from '../server/operation'
 import { isReadOnly, may } from '../server/session'
 import { type Member, MEMBER_STATES } from '../sharing/rows'
 import { database, hrefOf } from '../shell/route'
@@ -11,14 +11,12 @@ import { AddToRealm } from './add-to-realm'
 /** The realms that a user owns, is a member of, or is invited to. */
 export function Memberships({ userId }: { userId: string }) {
   const [isAdding, setIsAdding] = useState(false)
-  const { value, error, reload } = useOperation<{ readonly members: readonly Member[] }>(
-    'member.list',
-    {
-      database: database.value,
-      user: userId,
-    },
-  )
-  const realms = value?.members.filter(({ isOwner, realmId }, _, all) => {
+  const list = usePages<Member>('member.list', 'members', {
+    database: database.value,
+    user: userId,
+  })
+  const { error, reload, isComplete, isLoading, loadMore } = list
+  const realms = list.rows.filter(({ isOwner, realmId }, _, all) => {
     // The row of an owner among the members says no more than the realm itself.
     return isOwner || !all.some((each) => each.isOwner && each.realmId === realmId)
   })
@@ -33,7 +31,7 @@ export function Memberships({ userId }: { userId: string }) {
     >
       <Failure error={error} />
       <ul class="rows">
-        {realms?.map(({ id, isOwner, realmId, realmName, state, roles }) => (
+        {realms.map(({ id, isOwner, realmId, realmName, state, roles }) => (
           <li key={id}>
             <a class="list-main" href={hrefOf('sharing', realmId)}>
               <span class="clip">
@@ -52,8 +50,13 @@ export function Memberships({ userId }: { userId: string }) {
             )}
           </li>
         ))}
-        {realms?.length === 0 && <li class="soft">None but the private realm.</li>}
+        {realms.length === 0 && isComplete && <li class="soft">None but the private realm.</li>}
       </ul>
+      {!isComplete && !isLoading && (
+        <button class="more" onClick={loadMore}>
+          More
+        </button>
+      )}
       {isAdding && (
         <AddToRealm
           userId={userId}
