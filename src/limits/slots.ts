@@ -34,7 +34,8 @@ export function createSlots({
   const waiting = new Set<Waiting>()
   let timer: Timer | undefined
 
-  const hasShare = ({ owner }: Taking) => (countsByOwner.get(owner) ?? 0) >= mostOfOwner
+  const hasShare = ({ owner }: Pick<Taking, 'owner'>) =>
+    (countsByOwner.get(owner) ?? 0) >= mostOfOwner
   const mayEnter = (taking: Taking) => inside.size < most && !hasShare(taking)
 
   function count({ owner }: Taking, change: number): void {
@@ -97,6 +98,8 @@ export function createSlots({
     get isShared(): boolean {
       return inside.size > 1
     },
+    /** So many of the owner are inside that others have to wait for them. */
+    hasShare: (owner: string): boolean => hasShare({ owner }),
     /**
      * Gives the way to leave: at once, or when it is the turn of the caller. Throws `BUSY` when the caller is gone
      * meanwhile.

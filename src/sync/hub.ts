@@ -32,6 +32,8 @@ export type Hub = ReturnType<typeof createHub>
 export interface Answering extends Disposable {
   /** The answer is complete: the client has this when it receives the rest of it. */
   answered(answer: Answered): void
+  /** From now on it waits for others of its caller alone: others need not wait for it. Returns the way back. */
+  stepAside(): () => void
 }
 
 /** What a client has after an answer to its request: the fields of that answer. */
@@ -67,6 +69,8 @@ export function createHub(databaseId: string, context: HubContext) {
   const fanOut = createFanOut({ feed, outbox, pages, open, isCrowded, ended: end, report })
   /** How many requests of a client are being answered, and when the last one was. */
   const held = new Map<string, number>()
+  /** The clients among them that make no crowd. */
+  const aside = new Set<string>()
   let lastAnswer = now()
   /** Realms that have changed during a job, which commits all the time: a socket hears of them once a second. */
   const quietRealms = new Set<RealmRef>()
@@ -157,7 +161,7 @@ export function createHub(databaseId: string, context: HubContext) {
 
   function isCrowded(): boolean {
     // Slow readers may keep all of these requests open: when none has ended for a minute, others are told too.
-    return held.size >= MAX_PULLING && now() - lastAnswer < TELL_EVERY_MS
+    return held.size - aside.size >= MAX_PULLING && now() - lastAnswer < TELL_EVERY_MS
   }
 
   function answering(identity: string, subject: string | null): Answering {
@@ -174,9 +178,16 @@ export function createHub(databaseId: string, context: HubContext) {
           watch?.delivered(session, 'answered', revision)
         }
       },
+      stepAside() {
+        aside.add(client)
+        fanOut.resume()
+        fanOut.start()
+        return () => void aside.delete(client)
+      },
       [Symbol.dispose]() {
         if (isOver) return
         isOver = true
+        aside.delete(client)
         lastAnswer = now()
         const others = (held.get(client) ?? 1) - 1
         if (others > 0) held.set(client, others)

@@ -109,6 +109,27 @@ describe('changes', () => {
     expect((await late.next()).type).toBe('realms-changed')
   })
 
+  test('are pulled while 64 are being answered of which one waits for others of its caller', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    const state = await scene.pulled(ALICE)
+    const answered = Array.from({ length: 64 }, (_, at) => scene.hub.answering(`${at}`, ALICE.id))
+    const text = 'x'.repeat(400_000)
+    for (const id of ['a', 'b', 'c']) await root.put('todoItems', { id, text, ...PUBLIC })
+    const connect = async (identity: string) => {
+      const socket = scene.connect(ALICE, { identity })
+      socket.ready(state)
+      await settled()
+      return socket
+    }
+    const socket = await connect('one')
+    expect(socket.messages).toEqual([])
+    const comeBack = answered[0]?.stepAside()
+    expect((await socket.next()).type).toBe('realms-changed')
+    comeBack?.()
+    expect((await connect('another')).messages).toEqual([])
+  })
+
   test('that are damaged are pulled, because only an answer can leave them out', async () => {
     await using scene = await setupHub()
     const root = administrator(scene.database)

@@ -77,7 +77,9 @@ export function createSync(http: HttpContext): AnswerSync {
     const { first, rest } = await begin(stored, async () => {
       const yields = () => call.reservation.yields()
       const { caller: owner, sent } = call
+      const comeBack = streams.hasShare(owner) ? stored.answering.stepAside() : undefined
       stack.defer(await streams.take({ owner, signal: sent.signal, yields }))
+      comeBack?.()
     })
     if (rest === undefined) return answer(call, first.text)
     const parts = notingEach(stored, rest)
