@@ -71,7 +71,7 @@ export async function adoptAnonymousRows(
   push: Push,
   transaction: ClientTransaction,
   progress: Progress,
-  own: Set<number>,
+  ownRevisions: Set<number>,
 ): Promise<void> {
   const read = await readUpload(database, push, transaction)
   if (read.operations === undefined) {
@@ -98,7 +98,7 @@ export async function adoptAnonymousRows(
     endPart(progress, part)
     refusal ??= part.refusals[0]
     const stored = rows.slice(0, done)
-    if (stored.every(({ table }) => !table.builtIn)) addRevisions(own, part)
+    if (stored.every(({ table }) => !table.builtIn)) addRevisions(ownRevisions, part)
     realms.push(...stored.filter(({ table }) => table.name === 'realms'))
     rows.splice(0, done)
   }
@@ -272,8 +272,8 @@ function uploadRuled(
 ): SatchelError | undefined {
   const access = loadRights(tx, push, rights)
   const known = access.realms.size
-  const refusal = attemptPart(tx, part, (own) => {
-    const run = beginExecution(tx, push, own, undefined, access)
+  const refusal = attemptPart(tx, part, (attempt) => {
+    const run = beginExecution(tx, push, attempt, undefined, access)
     run.unitAccess = access
     atOnce(run.overlay.load(run, row.table, [row.key]))
     const found = merge(run, row)

@@ -27,7 +27,7 @@ export interface Pull {
   /** The number of the client; absent for anonymous callers, who have no private rows. */
   readonly client?: number
   /** The revisions in which nothing changed but rows that the request names (`Pushed`). */
-  readonly own?: ReadonlySet<number>
+  readonly ownRevisions?: ReadonlySet<number>
   /** Called with the first damaged row that the answer leaves out. */
   readonly report?: (damage: SatchelError) => void
   /** Where the bytes of blobs come from, for a client that does not know BlobRefs. */

@@ -252,14 +252,14 @@ function judge(
   writing: Writing,
   { object }: RowState & { kind: 'row' },
 ): Placement | undefined {
-  const own = judgeObject(writing, row, object, row.before)
-  if (own === undefined) {
+  const placement = judgeObject(writing, row, object, row.before)
+  if (placement === undefined) {
     markDiverged(run, row)
     return undefined
   }
-  judgeSize(own, row.table, run.push.limits)
-  requireReadableRefs(writing, own)
-  return own
+  judgeSize(placement, row.table, run.push.limits)
+  requireReadableRefs(writing, placement)
+  return placement
 }
 
 /**
@@ -282,8 +282,8 @@ function judgeReplayed(
     return 'removed'
   }
   try {
-    const own = judge(run, row, writing, sent)
-    if (own === undefined) return undefined
+    const placement = judge(run, row, writing, sent)
+    if (placement === undefined) return undefined
   } catch (error) {
     if (!isRejection(error) || state.object['realmId'] === realmId) throw error
     const moved = judgeMoved(run, row, writing, state)

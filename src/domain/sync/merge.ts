@@ -48,7 +48,7 @@ export interface Authorship {
    * The revisions of earlier operations of the request, which those that follow have seen. Absent for an
    * operation that is replayed: later ones of its client may have reached the row before it.
    */
-  readonly own?: { includes(revision: number): boolean }
+  readonly written?: { includes(revision: number): boolean }
   /** The client whose operation it is. */
   readonly client: number
   /** The revision of this transaction. */
@@ -184,7 +184,7 @@ function outlives(state: RowState & { kind: 'dead' | 'absent' }, by: Authorship)
   if (by.row?.unseen?.isGone === true) return true
   if (state.kind === 'absent') return false
   const { revision, client, entered } = state
-  if (client === by.client || by.own?.includes(revision) === true) return false
+  if (client === by.client || by.written?.includes(revision) === true) return false
   const base = by.base ?? 0
   return base < revision && entered <= base
 }
@@ -214,7 +214,7 @@ function stampBy({ ts, revision, client }: Authorship): Stamp {
 function rivalOf({
   ts,
   base = -1,
-  own,
+  written,
   client,
   revision,
   isByCriteria = false,
@@ -225,8 +225,8 @@ function rivalOf({
     isByCriteria,
     isSeen: ([, its, writer = 0]) => {
       if (its <= base) return true
-      if (own === undefined) return false
-      return (writer === client || writer === 0) && (its === revision || own.includes(its))
+      if (written === undefined) return false
+      return (writer === client || writer === 0) && (its === revision || written.includes(its))
     },
   }
 }

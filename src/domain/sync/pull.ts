@@ -409,7 +409,7 @@ function movedByOthers(
   revision: number,
 ): ReadonlySet<RealmRef> {
   if (typeof after !== 'number') return realms
-  return tx.objects.realmsMoved(realms, after, revision, pull.own ?? NONE) ?? realms
+  return tx.objects.realmsMoved(realms, after, revision, pull.ownRevisions ?? NONE) ?? realms
 }
 
 const NONE: ReadonlySet<number> = new Set()

@@ -50,7 +50,7 @@ export interface Pushed {
   /** The rows of the transactions that were rejected now. */
   readonly refused: RefusedRows
   /** The revisions in which nothing changed but rows that the request names. */
-  readonly own: ReadonlySet<number>
+  readonly ownRevisions: ReadonlySet<number>
 }
 
 /** The size that the transactions of one unit have together at the most, and that of a longer one, which has a long unit. */
@@ -80,14 +80,14 @@ export async function pushTransactions(
     // Once a minute is often enough.
     isPruned: minuteOf(push.client.floor) === minuteOf(push.now),
   }
-  const own = new Set<number>()
+  const ownRevisions = new Set<number>()
   for (const unit of unitsOf(push)) {
-    await executeUnit(database, push, unit, progress, own)
+    await executeUnit(database, push, unit, progress, ownRevisions)
     if (push.relieve !== undefined) freeObjects(unit)
   }
   const { names, rejections, refused } = progress
   const named = isSure ? names.named : doubted(names.named)
-  return { named, rejections, refused, own }
+  return { named, rejections, refused, ownRevisions }
 }
 
 /** Executes transactions that share a unit, or one that has several. */
@@ -96,26 +96,26 @@ async function executeUnit(
   push: Push,
   unit: readonly ClientTransaction[],
   progress: Progress,
-  own: Set<number>,
+  ownRevisions: Set<number>,
 ): Promise<void> {
   const [first] = unit
   if (first?.isUpload === true)
-    return await adoptAnonymousRows(database, push, first, progress, own)
+    return await adoptAnonymousRows(database, push, first, progress, ownRevisions)
   const reach = first && (await reachOf(database, push, first))
   if (reach?.large !== undefined) {
-    return await executeInSteps(database, push, reach.large, progress, own)
+    return await executeInSteps(database, push, reach.large, progress, ownRevisions)
   }
   const { candidates, refusal, isPrepared } = reach ?? {}
   if (first !== undefined && isPrepared === true) {
     const part = await executePrepared(database, push, first, progress, (judged, prepared) =>
       runUnit(database, push, [judged], progress, { prepared }),
     )
-    if (isPlain(push, first)) addRevisions(own, part)
+    if (isPlain(push, first)) addRevisions(ownRevisions, part)
     return
   }
   const all = first === undefined || refusal === undefined ? unit : [{ ...first, refusal }]
   const part = await runUnit(database, push, all, progress, { candidates })
-  if (all.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
+  if (all.every((transaction) => isPlain(push, transaction))) addRevisions(ownRevisions, part)
 }
 
 /** True for operations that reach no other rows than those they name. */
@@ -246,8 +246,8 @@ function runLong(
 ): Promise<Progress> {
   return writeLongUnit(database, push, async (step) => {
     const { part, begun } = await step((tx) => {
-      const own = beginPart(progress)
-      return { part: own, begun: begin(tx, push, transaction, ahead, own) }
+      const part = beginPart(progress)
+      return { part, begun: begin(tx, push, transaction, ahead, part) }
     })
     if (begun !== undefined) {
       await inSteps(step, begun.run, begun.work)
@@ -268,7 +268,7 @@ function executeApart(
   ahead: Ahead,
   part: Progress,
 ): void {
-  const work = (own: Progress) => executeOnce(tx, push, transaction, ahead, own)
+  const work = (attempt: Progress) => executeOnce(tx, push, transaction, ahead, attempt)
   const refusal = attemptPart(tx, part, work)
   if (refusal !== undefined) rejectOnce(tx, push, transaction, part, refusal)
 }

@@ -54,7 +54,7 @@ export async function executeInSteps(
   push: Push,
   { transaction, candidates, isBegun }: Large,
   progress: Progress,
-  own: Set<number>,
+  ownRevisions: Set<number>,
 ): Promise<void> {
   const plan =
     candidates === undefined
@@ -85,7 +85,7 @@ export async function executeInSteps(
       executeStep(step, push, { transaction, plan, expected }, beginPart(progress)),
     )
     endPart(progress, part)
-    if (plan.isPlain) addRevisions(own, part)
+    if (plan.isPlain) addRevisions(ownRevisions, part)
     refusal ??= part.refusals[0]
     // An earlier request, or another one beside this, has executed some.
     if (part.step > expected) {
@@ -232,8 +232,8 @@ function executeRuled(
   { placed, candidates }: RowStep,
   part: Progress,
 ): readonly SatchelError[] {
-  const refusal = attemptPart(tx, part, (own) => {
-    const run = beginExecution(tx, push, own, candidates)
+  const refusal = attemptPart(tx, part, (attempt) => {
+    const run = beginExecution(tx, push, attempt, candidates)
     atOnce(executeAll(run, placed))
     if (run.mayDelete) tx.syncClients.noteCorrection(push.client.number)
   })

@@ -83,7 +83,7 @@ const NOTHING: Pushed = {
   named: new Map(),
   rejections: [],
   refused: createRefusedRows(),
-  own: new Set(),
+  ownRevisions: new Set(),
 }
 
 function requireSameDatabase(database: Database, { dbId }: SyncRequest): void {

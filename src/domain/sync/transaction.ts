@@ -154,7 +154,7 @@ export function authorshipOf(run: Execution, operation: Operation, row: Row): Au
   return {
     ts: timeOf(run, operation),
     base: push.baseOf(operation),
-    own: written,
+    written,
     client: push.client.number,
     revision,
     row,

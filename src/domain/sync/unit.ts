@@ -139,25 +139,25 @@ export function endPart(progress: Progress, part: Progress): void {
 export function attemptPart(
   tx: WriteTx,
   part: Progress,
-  work: (own: Progress) => void,
+  work: (attempt: Progress) => void,
 ): SatchelError | undefined {
-  const own = {
+  const attempt = {
     ...part,
     names: new NamedKeys(),
     written: new WrittenRows(part.written),
     clock: { ...part.clock },
   }
-  const refusal = rejectionOf(() => tx.attempt(() => work(own)))
+  const refusal = rejectionOf(() => tx.attempt(() => work(attempt)))
   if (refusal !== undefined) return refusal
-  part.names.append(own.names)
-  part.written.append(own.written)
-  part.clock = own.clock
+  part.names.append(attempt.names)
+  part.written.append(attempt.written)
+  part.clock = attempt.clock
   return undefined
 }
 
 /** Adds the revisions in which a part has written rows. */
-export function addRevisions(own: Set<number>, { written }: Progress): void {
-  for (const revision of written.revisions) own.add(revision)
+export function addRevisions(ownRevisions: Set<number>, { written }: Progress): void {
+  for (const revision of written.revisions) ownRevisions.add(revision)
 }
 
 /** Executes a transaction, or a part of one, in the unit of `part`, which is dropped when it fails. */
@@ -240,8 +240,8 @@ export function findApplied(
   { client, isFirst }: Push,
   txid: string,
 ): AppliedTransaction | undefined {
-  const own = tx.applied.find(client.number, txid)
-  return own ?? (isFirst ? tx.applied.findOfUser(client.subject, txid) : undefined)
+  const applied = tx.applied.find(client.number, txid)
+  return applied ?? (isFirst ? tx.applied.findOfUser(client.subject, txid) : undefined)
 }
 
 /** Rejects a transaction for good: when it comes again, later ones have been executed. */

@@ -175,12 +175,16 @@ describe('an upload of anonymous work', () => {
     const alice = await connect(database, 'alice')
     const before = await revisionOf(database)
     const rows = Array.from({ length: 1_200 }, (_, n) => card(`k${n}`, { n }))
-    const { own } = await alice.send([[upsert(...rows)]], { isUpload: true })
+    const { ownRevisions } = await alice.send([[upsert(...rows)]], { isUpload: true })
     const revisions = Array.from({ length: (await revisionOf(database)) - before }, (_, n) => n + 1)
-    expect([...own].toSorted((one, other) => one - other)).toEqual(revisions.map((n) => before + n))
+    expect([...ownRevisions].toSorted((one, other) => one - other)).toEqual(
+      revisions.map((n) => before + n),
+    )
     const realm = { realmId: 'rlm-own', name: 'List' }
     const other = inTable('realms', { type: 'upsert', keys: ['rlm-own'], values: [realm] })
-    expect((await alice.send([[other, upsert(card('x'))]], { isUpload: true })).own.size).toBe(0)
+    expect(
+      (await alice.send([[other, upsert(card('x'))]], { isUpload: true })).ownRevisions.size,
+    ).toBe(0)
   })
 
   test('lets other writers in between its units', async () => {

@@ -15,7 +15,7 @@ function row(object: WireObject): RowState & { kind: 'row' } {
 }
 
 function from(origin: Partial<Authorship>): Authorship {
-  return { ts: 200, base: 1, own: [], client: 7, revision: 2, ...origin }
+  return { ts: 200, base: 1, written: [], client: 7, revision: 2, ...origin }
 }
 
 function objectOf(state: RowState): WireObject | undefined {

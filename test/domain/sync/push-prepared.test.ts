@@ -109,7 +109,7 @@ describe('a transaction of several operations on more than 1,000 rows', () => {
     const [revision] = revisions
     const named = [...pushed.named.get('cards')!.values()]
     expect(named.filter((one) => one.revision !== revision)).toEqual([])
-    expect(pushed.own).toEqual(revisions)
+    expect(pushed.ownRevisions).toEqual(revisions)
     for (const { object, key } of changed.changes) {
       expect(object === null).toBe(key === keys[1])
       if (object === null) continue
