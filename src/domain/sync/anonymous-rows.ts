@@ -244,18 +244,18 @@ function uploadBatch(
     }
   }
   for (const [table, rows] of plain) {
-    const run = beginExecution(tx, push, part)
+    const execution = beginExecution(tx, push, part)
     const keys = rows.map(({ key }) => key)
-    atOnce(run.overlay.load(run, table, keys))
+    atOnce(execution.overlay.load(execution, table, keys))
     const uploaded = new Map<Row, UploadedRow>()
     for (const row of rows) {
-      const found = merge(run, row)
+      const found = merge(execution, row)
       if (found !== undefined) uploaded.set(found, row)
     }
     const refuse = (found: Row, refusal: SatchelError) =>
       void refused.push({ row: uploaded.get(found)!, refusal })
-    atOnce(writePlain(run, table, [...uploaded.keys()], refuse))
-    if (run.mayDelete) tx.syncClients.noteCorrection(push.client.number)
+    atOnce(writePlain(execution, table, [...uploaded.keys()], refuse))
+    if (execution.mayDelete) tx.syncClients.noteCorrection(push.client.number)
     // The first object of a user makes the private realm.
     rights.access = undefined
     rights.least = 0
@@ -273,11 +273,11 @@ function uploadRuled(
   const access = loadRights(tx, push, rights)
   const known = access.realms.size
   const refusal = attemptPart(tx, part, (attempt) => {
-    const run = beginExecution(tx, push, attempt, undefined, access)
-    run.unitAccess = access
-    atOnce(run.overlay.load(run, row.table, [row.key]))
-    const found = merge(run, row)
-    atOnce(commitRows(run))
+    const execution = beginExecution(tx, push, attempt, undefined, access)
+    execution.unitAccess = access
+    atOnce(execution.overlay.load(execution, row.table, [row.key]))
+    const found = merge(execution, row)
+    atOnce(commitRows(execution))
     if (found !== undefined) followRow(tx, rights, found, row)
   })
   // A realm that it entered was undone with it.
@@ -316,20 +316,21 @@ function followRow(
 }
 
 /** Merges a row into what is there; undefined when that stays as it is. */
-function merge(run: Execution, row: UploadedRow): Row | undefined {
+function merge(execution: Execution, row: UploadedRow): Row | undefined {
   const { operation, table, key, values } = row
-  const found = run.overlay.get(table, key)
+  const found = execution.overlay.get(table, key)
   if (found === undefined) return undefined
   const { state } = found
   const isKept = state.kind === 'row' && !isNewer(key, values, state.object)
   // Rows that are written at login, before the first sync, are in the log as well (Appendix C.3).
-  const isLogged = isKept && run.written.get(table, key) === found.latest
-  if (!isLogged) noteUploaded(run.push, row, run.names, { isAsSent: !isKept && !found.isTaken })
+  const isLogged = isKept && execution.written.get(table, key) === found.latest
+  if (!isLogged)
+    noteUploaded(execution.push, row, execution.names, { isAsSent: !isKept && !found.isTaken })
   if (isKept) return undefined
-  found.state = mergeWhole(state, 'upsert', values, authorshipOf(run, operation, found)).state
+  found.state = mergeWhole(state, 'upsert', values, authorshipOf(execution, operation, found)).state
   found.isTouched = true
   found.isShared = true
-  found.base = run.push.baseOf(operation)
+  found.base = execution.push.baseOf(operation)
   return found
 }
 
@@ -356,10 +357,10 @@ function isNewer(key: string, values: WireObject, stored: WireObject): boolean {
 
 /** The rows of `members` in the upload are stored: owners that have none get one. */
 function addOwners(tx: WriteTx, push: Push, realms: readonly UploadedRow[], part: Progress): void {
-  const run = beginExecution(tx, push, part)
+  const execution = beginExecution(tx, push, part)
   for (const { table, key } of realms) {
     const [stored, realm] = [tx.objects.find(table, key), tx.realms.find(key)]
     if (realm === undefined || stored?.owner !== push.actor.subject) continue
-    atOnce(addOwnerRows(run, [{ realm, owner: push.actor.subject }]))
+    atOnce(addOwnerRows(execution, [{ realm, owner: push.actor.subject }]))
   }
 }

@@ -83,8 +83,8 @@ function predecessorsOf(
 
 /**
  * Transactions with the times of their operations corrected where a wrong clock has stamped them. In the log
- * of each table a time below that of its predecessor begins a new run: there the clock was set back. The last
- * run goes back by its lead over `now`, ms, and an earlier one by what exceeds the first time of the next; with
+ * of each table a time below that of its predecessor begins a new stretch: there the clock was set back. The last
+ * stretch goes back by its lead over `now`, ms, and an earlier one by what exceeds the first time of the next; with
  * a lead of more than 24 hours only the operations in the future do, to that time.
  */
 export function withRightTimes(
@@ -124,10 +124,10 @@ function correctedTimes(
   const corrected = new Map<Operation, number>()
   for (const log of logsOf(transactions)) {
     let limit = now
-    for (const run of runsOf(log).toReversed()) {
-      const lead = (run.at(-1)?.ts ?? limit) - limit
-      const first = timeIn(run[0]?.ts ?? limit, lead, { limit, now })
-      for (const { operation, ts } of lead > 0 ? run : []) {
+    for (const stretch of stretchesOf(log).toReversed()) {
+      const lead = (stretch.at(-1)?.ts ?? limit) - limit
+      const first = timeIn(stretch[0]?.ts ?? limit, lead, { limit, now })
+      for (const { operation, ts } of lead > 0 ? stretch : []) {
         corrected.set(operation, timeIn(ts, lead, { limit, now }))
       }
       limit = Math.min(limit, first)
@@ -157,13 +157,13 @@ function timeIn(ts: number, lead: number, { limit, now }: { limit: number; now: 
   return ts > now ? limit : ts
 }
 
-function runsOf(log: readonly Timed[]): Timed[][] {
-  const runs: Timed[][] = []
+function stretchesOf(log: readonly Timed[]): Timed[][] {
+  const stretches: Timed[][] = []
   let latest = Infinity
   for (const one of log) {
-    if (one.ts < latest) runs.push([one])
-    else runs.at(-1)?.push(one)
+    if (one.ts < latest) stretches.push([one])
+    else stretches.at(-1)?.push(one)
     latest = one.ts
   }
-  return runs
+  return stretches
 }

@@ -27,36 +27,36 @@ const TURN_ROWS = 100
  * that it creates; the structure of realms at the end. Throws the refusal of the first row that may
  * not be written.
  */
-export function* commitRows(run: Execution, ends?: () => Work): Work {
-  const rows = run.overlay.touched()
+export function* commitRows(execution: Execution, ends?: () => Work): Work {
+  const rows = execution.overlay.touched()
   for (const { table, key, unseen } of rows) {
-    if (unseen !== undefined) run.written.noteUnseen(table, key, unseen)
+    if (unseen !== undefined) execution.written.noteUnseen(table, key, unseen)
   }
   const builtIn = rows.filter(({ table }) => table.builtIn)
   // Mostly no row says who may do what.
-  if (builtIn.length === 0) return yield* writeOrdinary(run, rows)
-  const checks = yield* guards(run, builtIn)
+  if (builtIn.length === 0) return yield* writeOrdinary(execution, rows)
+  const checks = yield* guards(execution, builtIn)
   const realms = builtIn.filter(({ table }) => table.name === 'realms')
   // Later rows find their realm, and the rights in it.
   yield* inTurns(realms.filter(isPut), (row) => {
-    const placement = putRuled(run, row)
+    const placement = putRuled(execution, row)
     if (placement === undefined) return
     const { realm, owner } = placement
-    if (owner !== null) run.owned.push({ realm, owner })
+    if (owner !== null) execution.owned.push({ realm, owner })
   })
   const others = builtIn.filter(({ table }) => table.name !== 'realms')
-  yield* inTurns(others.filter(isPut), (row) => putRuled(run, row))
-  yield* writeOrdinary(run, rows)
-  yield* inTurns([...others, ...realms].filter(isRemoval), (row) => removeRuled(run, row))
+  yield* inTurns(others.filter(isPut), (row) => putRuled(execution, row))
+  yield* writeOrdinary(execution, rows)
+  yield* inTurns([...others, ...realms].filter(isRemoval), (row) => removeRuled(execution, row))
   if (ends !== undefined) yield* ends()
   yield* inTurns(checks.toReversed(), ({ row, check }) =>
-    aboutRow(row.table, row.key, () => check(run.tx)),
+    aboutRow(row.table, row.key, () => check(execution.tx)),
   )
 }
 
-function* writeOrdinary(run: Execution, rows: readonly Row[]): Work {
+function* writeOrdinary(execution: Execution, rows: readonly Row[]): Work {
   for (const [table, some] of Map.groupBy(rows, ({ table: its }) => its)) {
-    if (!table.builtIn) yield* writePlain(run, table, some)
+    if (!table.builtIn) yield* writePlain(execution, table, some)
   }
 }
 
@@ -79,13 +79,13 @@ function isRemoval({ state, before }: Row): boolean {
 }
 
 /** Gives the owner of each realm a row of `members` in it unless there is one. */
-export function* addOwnerRows(run: Execution, owned: readonly OwnedRealm[]): Work {
+export function* addOwnerRows(execution: Execution, owned: readonly OwnedRealm[]): Work {
   yield* inTurns(owned, ({ realm, owner }) => {
-    if (run.tx.realms.findByRef(realm.ref) === undefined) return
-    const writing = writingOf(run, builtInTable(run.tx, 'realms'))
+    if (execution.tx.realms.findByRef(realm.ref) === undefined) return
+    const writing = writingOf(execution, builtInTable(execution.tx, 'realms'))
     const accepted = ensureOwnerRow(writing, realm, owner)
-    const row = run.overlay.get({ name: 'members' }, accepted ?? '')
-    if (row !== undefined) markDiverged(run, row)
+    const row = execution.overlay.get({ name: 'members' }, accepted ?? '')
+    if (row !== undefined) markDiverged(execution, row)
   })
 }
 
@@ -95,11 +95,11 @@ interface Check {
 }
 
 /** What the guards forbid is forbidden at the end of the transaction, not between two rows. */
-function* guards(run: Execution, rows: readonly Row[]): Work<Check[]> {
+function* guards(execution: Execution, rows: readonly Row[]): Work<Check[]> {
   const checks: Check[] = []
   yield* inTurns(rows, (row) => {
-    const realm = row.before?.realm ?? namedRealm(run, row)
-    const writing = writingOf(run, row.table)
+    const realm = row.before?.realm ?? namedRealm(execution, row)
+    const writing = writingOf(execution, row.table)
     const rules = rulesOf(writing.rulesByTable, row.table)
     if (rules === undefined || realm === undefined) return
     const check = aboutRow(row.table, row.key, () => rules.guard(writing, realm, row.before))
@@ -114,34 +114,34 @@ function namedRealm({ tx }: Execution, { state }: Row): RealmRef | undefined {
 }
 
 /** Puts a row of a built-in table. Undefined when the stored row stands as it is. */
-function putRuled(run: Execution, row: Row): Placement | undefined {
-  return aboutRow(row.table, row.key, () => judgeAndPut(run, row))
+function putRuled(execution: Execution, row: Row): Placement | undefined {
+  return aboutRow(row.table, row.key, () => judgeAndPut(execution, row))
 }
 
-function judgeAndPut(run: Execution, row: Row): Placement | undefined {
-  const writing = writingOf(run, row.table)
-  const verdict = replayAndJudge(run, row, writing)
+function judgeAndPut(execution: Execution, row: Row): Placement | undefined {
+  const writing = writingOf(execution, row.table)
+  const verdict = replayAndJudge(execution, row, writing)
   if (verdict === undefined) return undefined
   if (verdict === 'removed') {
-    if (row.before !== undefined) removeRuled(run, row, true)
+    if (row.before !== undefined) removeRuled(execution, row, true)
     return undefined
   }
   const rules = rulesOf(writing.rulesByTable, row.table)
   const placement = rules?.complement?.(writing, verdict) ?? verdict
-  putRow(writing, placement, stampsOf(run, row, placement))
-  noteWritten(run, row)
+  putRow(writing, placement, stampsOf(execution, row, placement))
+  noteWritten(execution, row)
   return placement
 }
 
-function removeRuled(run: Execution, row: Row, isJudged = false): void {
+function removeRuled(execution: Execution, row: Row, isJudged = false): void {
   const { table, before } = row
   if (before === undefined) return
-  const writing = writingOf(run, table)
+  const writing = writingOf(execution, table)
   aboutRow(row.table, row.key, () => {
     if (!isJudged) judgeRemoval(writing, before)
     removeRow(writing, before)
   })
-  noteWritten(run, row)
+  noteWritten(execution, row)
 }
 
 /**
@@ -150,31 +150,31 @@ function removeRuled(run: Execution, row: Row, isJudged = false): void {
  * is thrown.
  */
 export function* writePlain(
-  run: Execution,
+  execution: Execution,
   table: Table,
   rows: readonly Row[],
   refused?: (row: Row, refusal: SatchelError) => void,
 ): Work {
   for (let from = 0; from < rows.length; from += TURN_ROWS) {
     if (from > 0) yield
-    writeBatch(run, table, rows.slice(from, from + TURN_ROWS), refused)
+    writeBatch(execution, table, rows.slice(from, from + TURN_ROWS), refused)
   }
 }
 
 function writeBatch(
-  run: Execution,
+  execution: Execution,
   table: Table,
   rows: readonly Row[],
   refused?: (row: Row, refusal: SatchelError) => void,
 ): void {
   const puts: ObjectPut[] = []
   const removals: ObjectRemoval[] = []
-  for (const { row, put } of judgeRows(run, table, rows, refused)) {
-    noteWritten(run, row)
+  for (const { row, put } of judgeRows(execution, table, rows, refused)) {
+    noteWritten(execution, row)
     if (put !== undefined) puts.push(put)
     else if (row.before !== undefined) removals.push(removalOf({ table }, row.before))
   }
-  store({ tx: run.tx, table, now: run.push.now }, puts, removals)
+  store({ tx: execution.tx, table, now: execution.push.now }, puts, removals)
 }
 
 /** A row as it is to be written; without `put` and its place it is removed. */
@@ -186,17 +186,17 @@ export interface ReadyRow {
 
 /** Judges rows of an ordinary table. `refused` as in `writePlain`. */
 export function judgeRows(
-  run: Execution,
+  execution: Execution,
   table: Table,
   rows: readonly Row[],
   refused?: (row: Row, refusal: SatchelError) => void,
 ): ReadyRow[] {
-  const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
+  const writing = { ...writingOf(execution, table), knownRealms: new Map<string, Realm>() }
   const ready: ReadyRow[] = []
   for (const row of rows) {
     let verdict: Verdict
     try {
-      verdict = judgeRow(run, row, writing)
+      verdict = judgeRow(execution, row, writing)
     } catch (error) {
       if (!isRejection(error)) throw error
       noteRow(error, row)
@@ -205,7 +205,7 @@ export function judgeRows(
     }
     if (verdict === 'removed') ready.push({ row })
     else if (verdict !== undefined) {
-      const put = putOf(writing, verdict, stampsOf(run, row, verdict))
+      const put = putOf(writing, verdict, stampsOf(execution, row, verdict))
       ready.push({ row, placement: verdict, put })
     }
   }
@@ -213,18 +213,18 @@ export function judgeRows(
 }
 
 /** Judges rows of an ordinary table as `writePlain` does. Throws the refusal of the first that may not be written. */
-export function* judgePlain(run: Execution, table: Table, rows: readonly Row[]): Work {
+export function* judgePlain(execution: Execution, table: Table, rows: readonly Row[]): Work {
   for (let from = 0; from < rows.length; from += TURN_ROWS) {
     if (from > 0) yield
-    const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
+    const writing = { ...writingOf(execution, table), knownRealms: new Map<string, Realm>() }
     for (const row of rows.slice(from, from + TURN_ROWS))
-      aboutRow(row.table, row.key, () => judgeRow(run, row, writing))
+      aboutRow(row.table, row.key, () => judgeRow(execution, row, writing))
   }
 }
 
 /** As `replayAndJudge`, for a row that is put or removed. */
-function judgeRow(run: Execution, row: Row, writing: Writing): Verdict {
-  if (isPut(row)) return replayAndJudge(run, row, writing)
+function judgeRow(execution: Execution, row: Row, writing: Writing): Verdict {
+  if (isPut(row)) return replayAndJudge(execution, row, writing)
   if (row.before === undefined) return undefined
   judgeRemoval(writing, row.before)
   return 'removed'
@@ -236,28 +236,28 @@ function judgeRow(run: Execution, row: Row, writing: Writing): Verdict {
  */
 type Verdict = Placement | 'removed' | undefined
 
-function replayAndJudge(run: Execution, row: Row, writing: Writing): Verdict {
+function replayAndJudge(execution: Execution, row: Row, writing: Writing): Verdict {
   const { before, state } = row
   if (state.kind !== 'row') return undefined
   if (before !== undefined && isUnchanged(state, before)) return undefined
-  return replay(run, row)
-    ? judgeReplayed(run, row, writing, state)
-    : judge(run, row, writing, state)
+  return replay(execution, row)
+    ? judgeReplayed(execution, row, writing, state)
+    : judge(execution, row, writing, state)
 }
 
 /** Undefined when the stored row stands. */
 function judge(
-  run: Execution,
+  execution: Execution,
   row: Row,
   writing: Writing,
   { object }: RowState & { kind: 'row' },
 ): Placement | undefined {
   const placement = judgeObject(writing, row, object, row.before)
   if (placement === undefined) {
-    markDiverged(run, row)
+    markDiverged(execution, row)
     return undefined
   }
-  judgeSize(placement, row.table, run.push.limits)
+  judgeSize(placement, row.table, execution.push.limits)
   requireReadableRefs(writing, placement)
   return placement
 }
@@ -267,26 +267,26 @@ function judge(
  * it was sent to may be gone, and they have moved it from there.
  */
 function judgeReplayed(
-  run: Execution,
+  execution: Execution,
   row: Row,
   writing: Writing,
   sent: RowState & { kind: 'row' },
 ): Verdict {
-  markDiverged(run, row)
-  run.isReplayed = true
+  markDiverged(execution, row)
+  execution.isReplayed = true
   const { state, before } = row
   const realmId = sent.object['realmId']
-  const isGone = typeof realmId === 'string' && run.tx.realms.find(realmId) === undefined
+  const isGone = typeof realmId === 'string' && execution.tx.realms.find(realmId) === undefined
   if (state.kind !== 'row') {
-    if (!isGone) judge(run, row, writing, sent)
+    if (!isGone) judge(execution, row, writing, sent)
     return 'removed'
   }
   try {
-    const placement = judge(run, row, writing, sent)
+    const placement = judge(execution, row, writing, sent)
     if (placement === undefined) return undefined
   } catch (error) {
     if (!isRejection(error) || state.object['realmId'] === realmId) throw error
-    const moved = judgeMoved(run, row, writing, state)
+    const moved = judgeMoved(execution, row, writing, state)
     if (moved === undefined) throw error
     return moved
   }
@@ -296,13 +296,13 @@ function judgeReplayed(
 
 /** Undefined where the actor may not put the row either. */
 function judgeMoved(
-  run: Execution,
+  execution: Execution,
   row: Row,
   writing: Writing,
   state: RowState & { kind: 'row' },
 ): Placement | undefined {
   try {
-    return judge(run, row, writing, state)
+    return judge(execution, row, writing, state)
   } catch (error) {
     if (!isRejection(error)) throw error
     return undefined
@@ -318,14 +318,14 @@ function isUnchanged(
 }
 
 /** The stamps of a row that is put, as text: those of merging. */
-function stampsOf(run: Execution, row: Row, { draft }: Placement): string | null {
-  const { revision, push } = run
+function stampsOf(execution: Execution, row: Row, { draft }: Placement): string | null {
+  const { revision, push } = execution
   const { state } = row
   if (state.kind !== 'row') throw new Error('a row that is put has an object')
   // Rules may have set properties of their own.
   const isOwn = draft.object === state.object
   if (!isOwn && changedProperties(state.object, draft.object).length > 0) {
-    markDiverged(run, row)
+    markDiverged(execution, row)
     const stamp = [push.now, revision, push.client.number] as const
     stampReplacement(state.stamps, state.object, draft.object, stamp)
   }
@@ -333,10 +333,10 @@ function stampsOf(run: Execution, row: Row, { draft }: Placement): string | null
 }
 
 export function noteWritten(
-  run: Pick<Execution, 'revision' | 'written' | 'names'>,
+  execution: Pick<Execution, 'revision' | 'written' | 'names'>,
   { table, key, base }: Row,
 ): void {
-  const { revision, written, names } = run
+  const { revision, written, names } = execution
   written.set(table, key, revision)
   if (names.named.get(table.name)?.has(key) !== true) return
   names.note(table.name, key, {

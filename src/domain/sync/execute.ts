@@ -18,23 +18,23 @@ import { type Execution, writingOf } from './transaction'
 import { type Visibility, withRealms } from './visible'
 
 /** Executes the operations of a transaction. Throws the refusal of the first that may not be. */
-export function* executeAll(run: Execution, operations: readonly PlacedOperation[]): Work {
-  const rights = rightsBefore(run, operations)
-  yield* loadNamed(run, operations)
-  yield* enterNewRealms(run, operations)
-  for (const operation of operations) yield* applyOperation(run, operation)
-  leaveUnmadeRealms(run)
-  yield* commitRows(run, () => addOwnerRows(run, run.owned))
-  if (rights !== undefined) renewRights(run, rights)
+export function* executeAll(execution: Execution, operations: readonly PlacedOperation[]): Work {
+  const rights = rightsBefore(execution, operations)
+  yield* loadNamed(execution, operations)
+  yield* enterNewRealms(execution, operations)
+  for (const operation of operations) yield* applyOperation(execution, operation)
+  leaveUnmadeRealms(execution)
+  yield* commitRows(execution, () => addOwnerRows(execution, execution.owned))
+  if (rights !== undefined) renewRights(execution, rights)
 }
 
 /** Loads the rows of all operations together: each of them may be one row. */
-export function* loadNamed(run: Execution, operations: readonly PlacedOperation[]): Work {
+export function* loadNamed(execution: Execution, operations: readonly PlacedOperation[]): Work {
   if (operations.length < 2) return
   if (operations.some(({ operation }) => criteriaOf(operation.action) !== undefined)) return
   for (const [table, some] of Map.groupBy(operations, ({ table: its }) => its)) {
-    yield* run.overlay.load(
-      run,
+    yield* execution.overlay.load(
+      execution,
       table,
       some.flatMap(({ keys }) => keys),
     )
@@ -46,19 +46,22 @@ export function* loadNamed(run: Execution, operations: readonly PlacedOperation[
  * first operation: operations by criteria move rows there as those by key do (design.md §5.10). The rows
  * of the realms are judged when the transaction ends.
  */
-export function* enterNewRealms(run: Execution, operations: readonly PlacedOperation[]): Work {
-  const { overlay, newRealms } = run
+export function* enterNewRealms(
+  execution: Execution,
+  operations: readonly PlacedOperation[],
+): Work {
+  const { overlay, newRealms } = execution
   for (const { table, keys } of operations.filter(makesRealms)) {
-    yield* overlay.load(run, table, keys)
+    yield* overlay.load(execution, table, keys)
     for (const key of keys) {
       const row = overlay.get(table, key)
       const isNew = row?.before === undefined && row?.isTaken === false && !newRealms.has(key)
-      if (!isNew || !isRealmKey(key) || !mayMakeRealm(writingOf(run, table), key)) continue
-      const realm = run.tx.realms.ensure(key)
+      if (!isNew || !isRealmKey(key) || !mayMakeRealm(writingOf(execution, table), key)) continue
+      const realm = execution.tx.realms.ensure(key)
       newRealms.set(key, realm)
-      run.unitAccess ??= unitAccess(run.access)
-      enter(run.unitAccess, realm.ref, [FULL])
-      run.access = run.unitAccess
+      execution.unitAccess ??= unitAccess(execution.access)
+      enter(execution.unitAccess, realm.ref, [FULL])
+      execution.access = execution.unitAccess
       yield
     }
   }
@@ -103,12 +106,12 @@ function makesRealms({ table, operation: { action } }: PlacedOperation): boolean
  * Adds the realms that a transaction has made to the remembered rights of its actor. Without that all of them
  * would be loaded again, and a user may be in thousands of realms.
  */
-function renewRights(run: Execution, { access, visibility }: Rights): void {
-  const { tx, newRealms, push } = run
+function renewRights(execution: Execution, { access, visibility }: Rights): void {
+  const { tx, newRealms, push } = execution
   if (access === undefined || newRealms.size === 0) return
   const own = tx.realms.find(push.actor.subject)
   if ((own?.ref ?? null) !== access.value.ownRealm) return
-  const rows = run.overlay.touched().filter(({ table }) => table.builtIn)
+  const rows = execution.overlay.touched().filter(({ table }) => table.builtIn)
   // Other rows may change the rights of the actor in any way.
   if (!rows.every((row) => isIn(newRealms, row))) return
   const realms = [...newRealms.values()]

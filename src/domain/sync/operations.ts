@@ -42,17 +42,17 @@ export interface PlacedOperation {
 const ROWS = 100
 
 /** Applies one operation of a transaction to the rows of its overlay. */
-export function* applyOperation(run: Execution, placed: PlacedOperation): Work {
+export function* applyOperation(execution: Execution, placed: PlacedOperation): Work {
   const { operation, table, keys } = placed
-  yield* run.overlay.load(run, table, keys)
+  yield* execution.overlay.load(execution, table, keys)
   const { action } = operation
-  if (criteriaOf(action) !== undefined) return yield* applyByCriteria(run, placed)
+  if (criteriaOf(action) !== undefined) return yield* applyByCriteria(execution, placed)
   const isLaterChunk = action.type === 'modify' || (action.type === 'delete' && isPartOf(action))
   for (const [position, key] of keys.entries()) {
-    const row = run.overlay.get(table, key)
+    const row = execution.overlay.get(table, key)
     if (row === undefined) continue
-    const isAsSent = !isLaterChunk && (yield* applyToRow(run, row, operation, position))
-    noteKey(run, placed, position, row, isAsSent)
+    const isAsSent = !isLaterChunk && (yield* applyToRow(execution, row, operation, position))
+    noteKey(execution, placed, position, row, isAsSent)
     if (position % ROWS === ROWS - 1) yield
   }
 }
@@ -64,7 +64,7 @@ function isPartOf({ query }: Action & { type: 'delete' }): boolean {
 
 /** True when the row is what the client has assumed, as far as this operation goes. */
 function* applyToRow(
-  run: Execution,
+  execution: Execution,
   row: Row,
   operation: Operation,
   position: number,
@@ -76,37 +76,37 @@ function* applyToRow(
       const values = action.values[position] ?? {}
       const changes = action.changes?.[position]
       if (changes !== undefined && changes !== null && row.state.kind === 'row') {
-        return yield* changeRow(run, row, changes, operation)
+        return yield* changeRow(execution, row, changes, operation)
       }
-      const by = authorshipOf(run, operation, row)
+      const by = authorshipOf(execution, operation, row)
       const merged = mergeWhole(row.state, action.type, values, by)
       row.isShared = true
-      return adopt(run, row, merged, operation)
+      return adopt(execution, row, merged, operation)
     }
     case 'update': {
       const changes = action.changes[position] ?? action.changes[0] ?? []
-      return yield* changeRow(run, row, changes, operation)
+      return yield* changeRow(execution, row, changes, operation)
     }
     case 'delete':
-      forgetGone(run, row)
-      if (row.state.kind !== 'row') return isAbsentThere(run, row, operation)
-      return adopt(run, row, removalOf(run, row, operation), operation)
+      forgetGone(execution, row)
+      if (row.state.kind !== 'row') return isAbsentThere(execution, row, operation)
+      return adopt(execution, row, removalOf(execution, row, operation), operation)
     case 'modify':
       return false
   }
 }
 
 function* changeRow(
-  run: Execution,
+  execution: Execution,
   row: Row,
   changes: readonly PropertyChange[],
   operation: Operation,
 ): Work<boolean> {
-  if (row.state.kind !== 'row') return isAbsentThere(run, row, operation)
+  if (row.state.kind !== 'row') return isAbsentThere(execution, row, operation)
   unshare(row, changes)
   const kept = withoutKey(row.table.primaryKey ?? [], changes)
-  const merged = yield* mergeSome(row.state, kept, authorshipOf(run, operation, row))
-  return adopt(run, row, merged, operation)
+  const merged = yield* mergeSome(row.state, kept, authorshipOf(execution, operation, row))
+  return adopt(execution, row, merged, operation)
 }
 
 /** Changes of a row that are made before others may get a turn. */
@@ -151,10 +151,10 @@ function unshare(row: Row, changes: readonly PropertyChange[]): void {
 }
 
 /** Takes over what was merged. True when it is as its client has assumed. */
-function adopt(run: Execution, row: Row, merged: Merged, operation: Operation): boolean {
+function adopt(execution: Execution, row: Row, merged: Merged, operation: Operation): boolean {
   const isChanged = merged.state !== row.state || merged.state.kind === 'row'
   row.state = merged.state
-  if (isChanged) touch(run, row, merged, operation)
+  if (isChanged) touch(execution, row, merged, operation)
   return merged.isAsSent
 }
 
@@ -171,8 +171,8 @@ function touch(
   clock.latestGiven = Math.max(clock.latestGiven, operation.ts ?? 0)
 }
 
-function removalOf(run: Execution, row: Row, operation: Operation): Merged {
-  const { client, revision, ts } = authorshipOf(run, operation, row)
+function removalOf(execution: Execution, row: Row, operation: Operation): Merged {
+  const { client, revision, ts } = authorshipOf(execution, operation, row)
   const entered = row.state.kind === 'row' ? birthOf(row.state.stamps) : revision
   const state = { kind: 'dead', revision, client, entered } as const
   return { state, isAsSent: true, latest: ts }
@@ -182,41 +182,42 @@ function removalOf(run: Execution, row: Row, operation: Operation): Merged {
  * Executes criteria once, on the rows that the actor sees now. Rows that the actor may not change are
  * skipped. The operation is kept for rows that arrive later (`replay`).
  */
-function* applyByCriteria(run: Execution, placed: PlacedOperation): Work {
+function* applyByCriteria(execution: Execution, placed: PlacedOperation): Work {
   const { table, keys, operation } = placed
   const { action } = operation
   const criteria = criteriaOf(action)
   if (criteria === undefined || (action.type !== 'modify' && action.type !== 'delete')) return
   const changes = action.type === 'modify' ? action.change : undefined
-  const kept = (run.candidates?.isStep === true ? findKept : keepOperation)(run, placed)
+  const kept = (execution.candidates?.isStep === true ? findKept : keepOperation)(execution, placed)
   const done = new Set<string>()
   const known = new Set(keys)
-  for (const [at, row] of (yield* matchingRows(run, table, criteria)).entries()) {
-    if (yield* changeIfAllowed(run, row, changes, operation, kept)) done.add(row.key)
+  for (const [at, row] of (yield* matchingRows(execution, table, criteria)).entries()) {
+    if (yield* changeIfAllowed(execution, row, changes, operation, kept)) done.add(row.key)
     // The client did not reach it, so it may not have it, or as another one.
     if (!known.has(row.key)) {
-      noteKey(run, placed, -1, row, false)
-      if (row.state.kind === 'dead') noteGone(run, row)
+      noteKey(execution, placed, -1, row, false)
+      if (row.state.kind === 'dead') noteGone(execution, row)
     }
     if (at % ROWS === ROWS - 1) yield
   }
   for (const [position, key] of keys.entries()) {
-    const row = run.overlay.get(table, key)
+    const row = execution.overlay.get(table, key)
     if (row === undefined) continue
-    noteKey(run, placed, position, row, done.has(key))
-    if (action.type === 'delete') forgetGone(run, row)
+    noteKey(execution, placed, position, row, done.has(key))
+    if (action.type === 'delete') forgetGone(execution, row)
     done.delete(key)
   }
   // The client did not expect it to reach these.
-  for (const row of run.overlay.rowsOf(table)) if (done.has(row.key)) markDiverged(run, row)
+  for (const row of execution.overlay.rowsOf(table))
+    if (done.has(row.key)) markDiverged(execution, row)
 }
 
-function* matchingRows(run: Execution, table: Table, criteria: Criteria): Work<Row[]> {
-  const { overlay, candidates } = run
+function* matchingRows(execution: Execution, table: Table, criteria: Criteria): Work<Row[]> {
+  const { overlay, candidates } = execution
   if (candidates !== undefined) {
-    yield* overlay.load(run, table, candidates.keysByCriteria.get(criteria) ?? [])
-    const changed = changedKeys(run.tx, run.push.actor, table, candidates.revision)
-    yield* overlay.load(run, table, changed)
+    yield* overlay.load(execution, table, candidates.keysByCriteria.get(criteria) ?? [])
+    const changed = changedKeys(execution.tx, execution.push.actor, table, candidates.revision)
+    yield* overlay.load(execution, table, changed)
   }
   const multiOf = multiOfIn(table)
   const matching: Row[] = []
@@ -233,7 +234,7 @@ const TESTED = 500
 
 /** Changes the row, or removes it without `changes`. True when it now is as its client assumes. */
 function* changeIfAllowed(
-  run: Execution,
+  execution: Execution,
   row: Row,
   changes: readonly PropertyChange[] | undefined,
   operation: Operation,
@@ -243,19 +244,19 @@ function* changeIfAllowed(
   if (state.kind !== 'row') return false
   try {
     if (changes === undefined) {
-      if (before !== undefined) judgeRemoval(writingOf(run, table), before)
-      return adopt(run, row, removalOf(run, row, operation), operation)
+      if (before !== undefined) judgeRemoval(writingOf(execution, table), before)
+      return adopt(execution, row, removalOf(execution, row, operation), operation)
     }
     const copy = copyOf(state)
     const written = withoutKey(table.primaryKey ?? [], changes)
-    const by = { ...authorshipOf(run, operation, row), ts, isByCriteria: true }
+    const by = { ...authorshipOf(execution, operation, row), ts, isByCriteria: true }
     const merged = yield* mergeSome(copy, written, by)
     if (kept !== undefined && changes.some(({ kind }) => kind === 'modify')) {
       noteCounted(copy.stamps, kept)
     }
-    judgeObject(writingOf(run, table), row, copy.object, before)
+    judgeObject(writingOf(execution, table), row, copy.object, before)
     row.isShared = false
-    return adopt(run, row, merged, operation)
+    return adopt(execution, row, merged, operation)
   } catch (error) {
     if (!isRejection(error)) throw error
     return false
@@ -274,11 +275,11 @@ interface Keeping {
 }
 
 /** Keeps an operation with criteria for rows that arrive later (`replay`). */
-export function keepOperation(run: Execution, placed: PlacedOperation): Keeping {
-  const { tx, push } = run
+export function keepOperation(execution: Execution, placed: PlacedOperation): Keeping {
+  const { tx, push } = execution
   const { table, operation } = placed
   const { actor, client, now } = push
-  const ts = timeByCriteria(run, operation)
+  const ts = timeByCriteria(execution, operation)
   const text = textOf(operation)
   if (text === undefined) return { ts, kept: undefined }
   const base = push.baseOf(operation) ?? null
@@ -291,8 +292,8 @@ export function keepOperation(run: Execution, placed: PlacedOperation): Keeping 
 }
 
 /** Finds for a later step the operation that `keepOperation` kept at the first. */
-function findKept(run: Execution, { table, operation }: PlacedOperation): Keeping {
-  const { tx, push } = run
+function findKept(execution: Execution, { table, operation }: PlacedOperation): Keeping {
+  const { tx, push } = execution
   const { subject } = push.actor
   const text = textOf(operation)
   const all = tx.criteriaOps.list(table.number, { subject }, 0, FIXED_LIMITS.keptOperations.most)
@@ -300,7 +301,7 @@ function findKept(run: Execution, { table, operation }: PlacedOperation): Keepin
     ({ client, criteria, change }) =>
       client === push.client.number && criteria === text?.criteria && change === text.change,
   )
-  return { ts: kept?.ts ?? timeByCriteria(run, operation), kept }
+  return { ts: kept?.ts ?? timeByCriteria(execution, operation), kept }
 }
 
 /** The part of an operation that is kept; undefined for one that is too long. */
@@ -318,18 +319,18 @@ function textOf({
 
 /** Notes what the answer must know of a key that an operation names. */
 function noteKey(
-  run: Execution,
+  execution: Execution,
   { operation, table }: PlacedOperation,
   position: number,
   row: Row,
   isAsSent: boolean,
 ): void {
-  const { names, push } = run
+  const { names, push } = execution
   const base = push.baseOf(operation)
   const { rejected, privates } = push.client
   const told = row.key.startsWith('#') ? Math.max(rejected, privates) : rejected
   const isRejected = told > (base ?? -1) && told > 0
-  const isSeenNow = isSeen(run, row, base)
+  const isSeenNow = isSeen(execution, row, base)
   // A row of others that the client has never had, or one over their deletion, which it may have got.
   const isForeign = !isSeenNow && (row.before === undefined || row.before.entered > (base ?? 0))
   const isOwnerless = lacksOwner(operation, position, row)
@@ -345,7 +346,7 @@ function noteKey(
     properties: mayBeLost ? undefined : written,
   }
   names.note(table.name, operation.keys[position] ?? row.key, said)
-  noteAbsent(run, row, !said.isAsSent || written?.has('realmId') === true)
+  noteAbsent(execution, row, !said.isAsSent || written?.has('realmId') === true)
 }
 
 /** True for a row without an owner that its client has given to its user. */
@@ -373,15 +374,15 @@ export function propertiesTold(action: Action, position: number): ReadonlySet<st
 }
 
 /** A key without a row is deleted by the answer, if it may be `pending` there. */
-function noteAbsent(run: Execution, { state }: Row, isPending: boolean): void {
-  run.mayDelete ||= isPending && state.kind !== 'row'
+function noteAbsent(execution: Execution, { state }: Row, isPending: boolean): void {
+  execution.mayDelete ||= isPending && state.kind !== 'row'
 }
 
 /** The row is not what its client has assumed, if it named that. */
-export function markDiverged(run: Execution, row: Row): void {
-  const { names } = run
+export function markDiverged(execution: Execution, row: Row): void {
+  const { names } = execution
   const { table, key, base } = row
-  noteAbsent(run, row, true)
+  noteAbsent(execution, row, true)
   if (names.named.get(table.name)?.has(key) !== true) return
   names.note(table.name, key, { ...DIVERGED, base })
 }

@@ -77,7 +77,7 @@ export function createOverlay(access: Access) {
     get: (table: Pick<Table, 'name'>, key: string): Row | undefined =>
       byTable.get(table.name)?.get(key),
     /** Brings these keys in, unless they are. Throws `UNPROCESSABLE` when there is too much in all objects together. */
-    *load(run: InUnit, table: Table, keys: readonly string[]): Work {
+    *load(execution: InUnit, table: Table, keys: readonly string[]): Work {
       const rows = rowsByKey(table)
       const missing = keys.filter((key) => !rows.has(key))
       for (let start = 0; start < missing.length;) {
@@ -85,9 +85,9 @@ export function createOverlay(access: Access) {
         const isLarge = loaded === 0 || characters > loaded * LARGE_CHARACTERS
         const batch = missing.slice(start, start + (isLarge ? KEYS_PER_FIRST_READ : KEYS_PER_READ))
         start += batch.length
-        const found = run.tx.objects.findMany(table, batch)
+        const found = execution.tx.objects.findMany(table, batch)
         for (const key of batch) {
-          if (!rows.has(key)) rows.set(key, rowOf(run.tx, table, key, found.get(key)))
+          if (!rows.has(key)) rows.set(key, rowOf(execution.tx, table, key, found.get(key)))
         }
         loaded += batch.length
         for (const { value } of found.values()) characters += value.length

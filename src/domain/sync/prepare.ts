@@ -20,7 +20,7 @@ import { beginExecution, beginPart, placeOperations, type Progress, relieved } f
 
 /** A transaction whose rows were merged and judged before its unit, which only writes them. */
 export interface Prepared {
-  readonly run: Execution
+  readonly execution: Execution
   readonly rows: ReadonlyMap<Table, readonly ReadyRow[]>
   /** Those of which its client has not seen something. */
   readonly unseen: readonly Row[]
@@ -53,7 +53,7 @@ export async function executePrepared(
     try {
       const prepared = await prepare(database, push, transaction, progress)
       // Replayed operations have actors whose rights count when the rows are written.
-      if (prepared.run.isReplayed) return await execute(transaction)
+      if (prepared.execution.isReplayed) return await execute(transaction)
       const part = await execute(transaction, await caughtUp(database, prepared))
       noteAllWritten(prepared, part, progress)
       return part
@@ -88,37 +88,37 @@ async function prepare(
   // Made with the first object otherwise, which would change the rights of the actor.
   await inUnit((tx) => void tx.realms.ensure(actor.subject))
   const begun = await inUnit((tx) => {
-    const run = beginExecution(tx, push, beginPart(progress))
+    const execution = beginExecution(tx, push, beginPart(progress))
     return {
-      run: { ...run, revision: pendingRevision() },
+      execution: { ...execution, revision: pendingRevision() },
       revision: tx.revision(),
       kept: tx.criteriaOps.newest(),
     }
   })
-  const { run } = begun
+  const { execution } = begun
   let applied = 0
   for (const [part, operations] of partsOf(transaction, PART_ROWS).entries()) {
     await inUnit((tx) => {
-      continueIn(run, tx)
+      continueIn(execution, tx)
       // The unit runs again.
       if (applied > part) return
       const placed = placeOperations(tx, push, { ...transaction, operations })
-      atOnce(loadNamed(run, placed))
-      for (const one of placed) atOnce(applyOperation(run, one))
+      atOnce(loadNamed(execution, placed))
+      for (const one of placed) atOnce(applyOperation(execution, one))
       applied += 1
     })
   }
   const ready: ReadyRow[] = []
-  const touched = run.overlay.touched()
+  const touched = execution.overlay.touched()
   for (let from = 0; from < touched.length; from += PART_ROWS) {
     const some = await inUnit((tx) => {
-      continueIn(run, tx)
-      return judgeSome(run, touched.slice(from, from + PART_ROWS))
+      continueIn(execution, tx)
+      return judgeSome(execution, touched.slice(from, from + PART_ROWS))
     })
     ready.push(...some)
   }
   const rows = Map.groupBy(ready, ({ row }) => row.table)
-  const unseen = run.overlay
+  const unseen = execution.overlay
     .rows()
     .filter((row) => row.unseen !== undefined)
     .toArray()
@@ -144,14 +144,14 @@ function noteAllWritten({ rows }: Prepared, part: Progress, progress: Progress):
 }
 
 /** Goes on in another unit. Throws `STALE` when the rights of the actor have changed. */
-function continueIn(run: Execution, tx: WriteTx): void {
-  run.tx = tx
-  if (accessOf(tx, run.push.actor) !== run.access) throw STALE
+function continueIn(execution: Execution, tx: WriteTx): void {
+  execution.tx = tx
+  if (accessOf(tx, execution.push.actor) !== execution.access) throw STALE
 }
 
-function judgeSome(run: Execution, rows: readonly Row[]): ReadyRow[] {
+function judgeSome(execution: Execution, rows: readonly Row[]): ReadyRow[] {
   const byTable = [...Map.groupBy(rows, ({ table }) => table)]
-  return byTable.flatMap(([table, some]) => judgeRows(run, table, some))
+  return byTable.flatMap(([table, some]) => judgeRows(execution, table, some))
 }
 
 /** Looks at all that has changed until now in a read: little is left for the unit. */
@@ -164,38 +164,38 @@ async function caughtUp(database: Database, prepared: Prepared): Promise<Prepare
 }
 
 /** Throws `STALE` when somebody else has changed one of the rows. */
-function requireUnchanged(tx: ReadTx, { run, revision }: Prepared): void {
+function requireUnchanged(tx: ReadTx, { execution, revision }: Prepared): void {
   const upTo = tx.revision()
   if (upTo === revision) return
-  const { realmRefs, pending } = run.access
+  const { realmRefs, pending } = execution.access
   const realms = new Set([...realmRefs, ...pending.keys()])
-  const tables = new Set(run.overlay.tables().map(({ name }) => name))
+  const tables = new Set(execution.overlay.tables().map(({ name }) => name))
   for (const { table, key } of everyChange(tx.objects, realms, revision, upTo, tables)) {
-    if (run.overlay.get({ name: table }, key) !== undefined) throw STALE
+    if (execution.overlay.get({ name: table }, key) !== undefined) throw STALE
   }
 }
 
 /** Writes the rows of a prepared transaction. Throws `STALE` when it has to be prepared anew. */
-export function* writePrepared(run: Execution, prepared: Prepared): Work {
-  const { overlay, names, clock, mayDelete, access } = prepared.run
-  const pending = String(prepared.run.revision)
-  const { tx } = run
-  if (run.access !== access || tx.criteriaOps.newest() !== prepared.kept) throw STALE
+export function* writePrepared(execution: Execution, prepared: Prepared): Work {
+  const { overlay, names, clock, mayDelete, access } = prepared.execution
+  const pending = String(prepared.execution.revision)
+  const { tx } = execution
+  if (execution.access !== access || tx.criteriaOps.newest() !== prepared.kept) throw STALE
   requireSameTables(tx, overlay)
   requireUnchanged(tx, prepared)
-  run.names.append(names)
-  run.clock.floor = Math.max(run.clock.floor, clock.floor)
-  run.clock.latestGiven = Math.max(run.clock.latestGiven, clock.latestGiven)
-  run.mayDelete = mayDelete
+  execution.names.append(names)
+  execution.clock.floor = Math.max(execution.clock.floor, clock.floor)
+  execution.clock.latestGiven = Math.max(execution.clock.latestGiven, clock.latestGiven)
+  execution.mayDelete = mayDelete
   for (const { table, key, unseen = {} } of prepared.unseen) {
-    run.written.noteUnseen(table, key, unseen)
+    execution.written.noteUnseen(table, key, unseen)
   }
   // Says which revision it was, and that there is one.
   const first = prepared.rows.values().next().value?.[0]
-  if (first !== undefined) noteWritten(run, first.row)
+  if (first !== undefined) noteWritten(execution, first.row)
   for (const [table, rows] of prepared.rows) {
     for (let from = 0; from < rows.length; from += PART_ROWS) {
-      writeSome(run, table, rows.slice(from, from + PART_ROWS), pending)
+      writeSome(execution, table, rows.slice(from, from + PART_ROWS), pending)
       yield
     }
   }
@@ -208,11 +208,16 @@ function requireSameTables(tx: ReadTx, overlay: Overlay): void {
   }
 }
 
-function writeSome(run: Execution, table: Table, rows: readonly ReadyRow[], pending: string): void {
-  const revision = String(run.revision)
+function writeSome(
+  execution: Execution,
+  table: Table,
+  rows: readonly ReadyRow[],
+  pending: string,
+): void {
+  const revision = String(execution.revision)
   const puts: ObjectPut[] = []
   const removals: ObjectRemoval[] = []
-  const writing = writingOf(run, table)
+  const writing = writingOf(execution, table)
   for (const { row, placement, put } of rows) {
     if (put === undefined || placement === undefined) {
       if (row.before !== undefined) removals.push(removalOf(writing, row.before))

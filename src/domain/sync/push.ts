@@ -250,8 +250,8 @@ function runLong(
       return { part, begun: begin(tx, push, transaction, ahead, part) }
     })
     if (begun !== undefined) {
-      await inSteps(step, begun.run, begun.work)
-      await step((tx) => end(tx, begun.run, transaction))
+      await inSteps(step, begun.execution, begun.work)
+      await step((tx) => end(tx, begun.execution, transaction))
     }
     if (!push.isSure) {
       await step((tx) => tx.syncClients.noteCorrection(push.client.number))
@@ -283,11 +283,11 @@ function executeOnce(
   const begun = begin(tx, push, transaction, ahead, part)
   if (begun === undefined) return
   atOnce(begun.work)
-  end(tx, begun.run, transaction)
+  end(tx, begun.execution, transaction)
 }
 
 interface Begun {
-  readonly run: Execution
+  readonly execution: Execution
   readonly work: Work
 }
 
@@ -303,12 +303,12 @@ function begin(
   const { txid } = transaction
   const applied = findApplied(tx, push, txid)
   if (applied === undefined) {
-    const run = beginExecution(tx, push, part, candidates)
+    const execution = beginExecution(tx, push, part, candidates)
     const work =
       prepared === undefined
-        ? executeAll(run, placeOperations(tx, push, transaction))
-        : writePrepared(run, prepared)
-    return { run, work }
+        ? executeAll(execution, placeOperations(tx, push, transaction))
+        : writePrepared(execution, prepared)
+    return { execution, work }
   }
   const { rejection, revision, steps } = applied
   if (steps !== null) throw isUnderway()

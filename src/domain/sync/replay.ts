@@ -23,23 +23,23 @@ import type { Row } from './overlay'
  * order, under the rights of their actors, and into whatever realm they move it. What the row got later
  * than an operation stands. True when one of them changed it.
  */
-export function replay(run: Execution, row: Row): boolean {
+export function replay(execution: Execution, row: Row): boolean {
   const { base, table } = row
-  const { tx, replays } = run
+  const { tx, replays } = execution
   if (base === undefined || replays.steps <= 0 || tx.criteriaOps.newest() <= base) return false
-  const place = firstPlaceOf(run, row)
-  const operations = operationsIn(run, table, place, base)
-  return operations.length > 0 && replayAll(run, row, base, { place, operations })
+  const place = firstPlaceOf(execution, row)
+  const operations = operationsIn(execution, table, place, base)
+  return operations.length > 0 && replayAll(execution, row, base, { place, operations })
 }
 
 function replayAll(
-  run: Execution,
+  execution: Execution,
   row: Row,
   base: number,
   begun: { readonly place: Place; readonly operations: readonly KeptOperation[] },
 ): boolean {
   const { table, key, before } = row
-  const { replays } = run
+  const { replays } = execution
   const multiOf = multiOfIn(table)
   const earlier: WireObject | undefined = before && parseStored(before.value)
   const sent = row.state.kind === 'row' ? row.state.object : {}
@@ -52,22 +52,24 @@ function replayAll(
     replays.steps -= stepsToTest
     if (!satisfies(criteria, row.state.object, key, multiOf)) continue
     // The operations of the row's own client have met the row as it was sent.
-    const isOwn = operation.kept.client === run.push.client.number
+    const isOwn = operation.kept.client === execution.push.client.number
     if (isOwn && (!isChanged || satisfies(criteria, sent, key, multiOf))) continue
     const wasThere = earlier !== undefined && satisfies(criteria, earlier, key, multiOf)
-    if (wasThere && couldRead(run, row, operation)) continue
+    if (wasThere && couldRead(execution, row, operation)) continue
     if (isOlder(operation, row.state.stamps)) continue
     const cost = stepsToApply(operation, valuesIn(row.state.object, replays.steps))
     if (cost > replays.steps) continue
     replays.steps -= cost
-    if (!applyKept(run, row, operation, place)) continue
+    if (!applyKept(execution, row, operation, place)) continue
     isChanged = true
-    const next = placeOf(run, row)
+    const next = placeOf(execution, row)
     if (next.id === place.id) continue
     // Later operations are those that concern its new realm.
     place = next
     const { kept } = operation
-    operations = operationsIn(run, table, place, base).filter((other) => isAfter(other.kept, kept))
+    operations = operationsIn(execution, table, place, base).filter((other) =>
+      isAfter(other.kept, kept),
+    )
     at = -1
   }
   return isChanged
@@ -103,9 +105,9 @@ function couldRead({ tx }: Execution, row: Row, { actor }: KeptOperation): boole
   return before !== undefined && mayRead(accessOf(tx, actor), table.name, before.realm, () => key)
 }
 
-function firstPlaceOf(run: Execution, row: Row): Place {
-  const { realms } = run.access
-  const { id, realm } = placeOf(run, row)
+function firstPlaceOf(execution: Execution, row: Row): Place {
+  const { realms } = execution.access
+  const { id, realm } = placeOf(execution, row)
   const isLost = realm !== undefined && !realms.has(realm)
   return { id, realm: isLost ? undefined : realm }
 }
@@ -131,18 +133,18 @@ function operationsIn(
 }
 
 function applyKept(
-  run: Execution,
+  execution: Execution,
   row: Row,
   { kept, change, actor }: KeptOperation,
   { realm }: Place,
 ): boolean {
   const { table, state } = row
   if (state.kind !== 'row') return false
-  const { revision } = run
-  const access = accessOf(run.tx, actor)
+  const { revision } = execution
+  const access = accessOf(execution.tx, actor)
   if (realm !== undefined && !mayRead(access, table.name, realm, () => row.key)) return false
   const writing: Writing = {
-    ...writingOf(run, table),
+    ...writingOf(execution, table),
     actor,
     subject: kept.subject,
     isGlobal: false,
@@ -154,7 +156,7 @@ function applyKept(
     if (kept.kind === 'delete') {
       if (stored !== undefined) judgeRemoval(writing, stored)
       row.state = { kind: 'dead', revision, client: kept.client, entered: birthOf(state.stamps) }
-      if (kept.client === run.push.client.number) noteGone(run, row)
+      if (kept.client === execution.push.client.number) noteGone(execution, row)
       return true
     }
     const copy = copyOf(state)

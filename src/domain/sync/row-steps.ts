@@ -168,9 +168,9 @@ export function reachedSteps(
     async begin(step, part) {
       const keys = await step((tx) => {
         const table = tableIn(tx)
-        const run = beginExecution(tx, push, part)
+        const execution = beginExecution(tx, push, part)
         // Rows that arrive from now on are changed when they do.
-        keepOperation(run, { operation, table, keys: [] })
+        keepOperation(execution, { operation, table, keys: [] })
         const changed = changedKeys(tx, actor, table, candidates.revision)
         return [...new Set([...reached, ...changed, ...wiresIn(table).keys()])]
       })

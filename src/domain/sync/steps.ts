@@ -109,14 +109,14 @@ async function judgeAll(
 ): Promise<SatchelError | undefined> {
   const { signal, actor, now } = push
   const judgeStep = async (step: Step, at: number) => {
-    const { run, work } = await step((tx) => {
+    const { execution, work } = await step((tx) => {
       requireWriter(tx, actor, now)
       const { table, placed, candidates } = plan.judged(tx, at)
       const part = beginPart(progress)
       const begun = beginExecution(tx, push, part, candidates)
-      return { run: begun, work: judging(begun, table, placed) }
+      return { execution: begun, work: judging(begun, table, placed) }
     })
-    await inSteps(step, run, work)
+    await inSteps(step, execution, work)
     throw JUDGED
   }
   for (let step = 0; step < plan.count; step += 1) {
@@ -132,14 +132,14 @@ async function judgeAll(
   return undefined
 }
 
-function* judging(run: Execution, table: Table, placed: readonly PlacedOperation[]): Work {
-  if (table.builtIn) return yield* executeAll(run, placed)
-  yield* applyAll(run, placed)
-  yield* judgePlain(run, table, touchedIn(run, table))
+function* judging(execution: Execution, table: Table, placed: readonly PlacedOperation[]): Work {
+  if (table.builtIn) return yield* executeAll(execution, placed)
+  yield* applyAll(execution, placed)
+  yield* judgePlain(execution, table, touchedIn(execution, table))
 }
 
-function* applyAll(run: Execution, placed: readonly PlacedOperation[]): Work {
-  for (const operation of placed) yield* applyOperation(run, operation)
+function* applyAll(execution: Execution, placed: readonly PlacedOperation[]): Work {
+  for (const operation of placed) yield* applyOperation(execution, operation)
 }
 
 function touchedIn({ overlay }: Execution, table: Table): readonly Row[] {
@@ -214,14 +214,14 @@ async function executePlain(
   part: Progress,
 ): Promise<readonly SatchelError[]> {
   const refusals: SatchelError[] = []
-  const run = await step((tx) => beginExecution(tx, push, part, candidates))
-  await inSteps(step, run, applyAll(run, placed))
+  const execution = await step((tx) => beginExecution(tx, push, part, candidates))
+  await inSteps(step, execution, applyAll(execution, placed))
   const refused = (row: Row, refusal: SatchelError) => {
     refusals.push(refusal)
-    noteRefused(run, placed, row)
+    noteRefused(execution, placed, row)
   }
-  await inSteps(step, run, writePlain(run, table, touchedIn(run, table), refused))
-  if (run.mayDelete) await step((tx) => tx.syncClients.noteCorrection(push.client.number))
+  await inSteps(step, execution, writePlain(execution, table, touchedIn(execution, table), refused))
+  if (execution.mayDelete) await step((tx) => tx.syncClients.noteCorrection(push.client.number))
   return refusals
 }
 
@@ -233,9 +233,9 @@ function executeRuled(
   part: Progress,
 ): readonly SatchelError[] {
   const refusal = attemptPart(tx, part, (attempt) => {
-    const run = beginExecution(tx, push, attempt, candidates)
-    atOnce(executeAll(run, placed))
-    if (run.mayDelete) tx.syncClients.noteCorrection(push.client.number)
+    const execution = beginExecution(tx, push, attempt, candidates)
+    atOnce(executeAll(execution, placed))
+    if (execution.mayDelete) tx.syncClients.noteCorrection(push.client.number)
   })
   if (refusal === undefined) return []
   const operations = placed.map(({ operation }) => operation)

@@ -148,11 +148,11 @@ export class WrittenRows {
 }
 
 /** The authorship of an operation, as far as it concerns one row. */
-export function authorshipOf(run: Execution, operation: Operation, row: Row): Authorship {
-  const { revision, push, written } = run
+export function authorshipOf(execution: Execution, operation: Operation, row: Row): Authorship {
+  const { revision, push, written } = execution
   row.unseen ??= written.unseenOf(row.table, row.key)
   return {
-    ts: timeOf(run, operation),
+    ts: timeOf(execution, operation),
     base: push.baseOf(operation),
     written,
     client: push.client.number,
@@ -185,9 +185,9 @@ export function timeOf({ push, clock }: Execution, { ts }: Operation): number {
  * The time of an operation with criteria, ms. Others of its transaction have the same time, and must
  * count as earlier or later when it is replayed without them: it comes between them.
  */
-export function timeByCriteria(run: Execution, operation: Operation): number {
-  const time = Math.round(timeOf(run, operation) * 1_000 + 1) / 1_000
-  run.clock.floor = Math.max(run.clock.floor, Math.round(time * 1_000 + 1) / 1_000)
+export function timeByCriteria(execution: Execution, operation: Operation): number {
+  const time = Math.round(timeOf(execution, operation) * 1_000 + 1) / 1_000
+  execution.clock.floor = Math.max(execution.clock.floor, Math.round(time * 1_000 + 1) / 1_000)
   return time
 }
 

@@ -102,10 +102,10 @@ function isFloorToNote(floor: number, clock: ClientClock, { floor: noted }: Sync
  * Does the work of a transaction in the steps of a long unit. What it holds in memory grows from step to step, so
  * an engine that repeats a step has to find all that the step reads before it runs it.
  */
-export async function inSteps<T>(step: Step, run: Execution, work: Work<T>): Promise<T> {
+export async function inSteps<T>(step: Step, execution: Execution, work: Work<T>): Promise<T> {
   for (;;) {
     const { done, value } = await step((tx) => {
-      run.tx = tx
+      execution.tx = tx
       return work.next()
     })
     if (done === true) return value
