@@ -10,7 +10,7 @@ import type { InputOf, OperationName, OutputOf } from '../control/operations'
 import type { Session } from '../control/session'
 import { quoted, SatchelError } from '../domain/value/error'
 import { isRecord } from '../domain/value/value'
-import { findServers } from '../host/running'
+import { findServedFolders } from '../host/running'
 import { note, print, showProgress, type Unit } from './output'
 import type { Terminal } from './terminal'
 
@@ -113,18 +113,18 @@ const SERVICE_SETTINGS = '/etc/satchel/satchel.json'
 /** True for root on a machine with that package, unless root runs a server too. */
 function isForService(): boolean {
   const isRoot = process.getuid?.() === 0
-  return isRoot && existsSync(SERVICE_SETTINGS) && findServers().length === 0
+  return isRoot && existsSync(SERVICE_SETTINGS) && findServedFolders().length === 0
 }
 
 /** The data folder of the one server of this user. Throws `UNKNOWN_DATABASE` when there is not one. */
 function requireOneServer(usual: string): string {
-  const [server, ...others] = findServers()
-  if (server === undefined) throw noFolder(usual)
-  if (others.length === 0) return server.folder
-  const folders = [server, ...others].map(({ folder }) => folder).join(', ')
+  const folders = findServedFolders()
+  const [folder, another] = folders
+  if (folder === undefined) throw noFolder(usual)
+  if (another === undefined) return folder
   throw new SatchelError(
     'UNKNOWN_DATABASE',
-    `There is no data folder ${usual}, and several servers run: choose one with --data, of ${folders}`,
+    `There is no data folder ${usual}, and several servers run: choose one with --data, of ${folders.join(', ')}`,
   )
 }
 

@@ -33,8 +33,6 @@ export interface SessionState {
   readonly revision: string | undefined
   /** When the client was told to pull, or that it may not listen, ms; 0: not since its revision changed. */
   readonly notifiedAt: number
-  /** Messages wait in memory because the client reads slowly. */
-  readonly isFull: boolean
 }
 
 /** Its methods must not throw, and return at once. */

@@ -2,13 +2,7 @@ import { closeSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import process from 'node:process'
 import { createFile, isPrivateFolder } from '../disk'
-import { type Holder, readHolder } from './holder'
-
-/** A server of this user, and the data folder that it serves. */
-export interface RunningServer {
-  readonly folder: string
-  readonly holder: Holder
-}
+import { readHolder } from './holder'
 
 /**
  * Lets commands that name no data folder find this server, until disposed. Nothing depends on it: where
@@ -29,21 +23,21 @@ export function listServer(folder: string): Disposable {
   return { [Symbol.dispose]: () => rmSync(path, { force: true }) }
 }
 
-/** The servers of this user on this machine. */
-export function findServers(): RunningServer[] {
+/** The data folders that servers of this user serve on this machine. */
+export function findServedFolders(): string[] {
   try {
-    return isPrivateFolder(listPath()) ? readdirSync(listPath()).flatMap(findServer) : []
+    return isPrivateFolder(listPath()) ? readdirSync(listPath()).flatMap(findFolder) : []
   } catch {
     return []
   }
 }
 
-/** The server of one entry; none when its process has ended without removing the entry. */
-function findServer(name: string): RunningServer[] {
+/** The folder of one entry; none when its process has ended without removing the entry. */
+function findFolder(name: string): string[] {
   const folder = readFileSync(join(listPath(), name), 'utf8')
   const holder = readHolder(folder)
   const isAlive = holder !== undefined && String(holder.pid) === name && isRunning(holder.pid)
-  return isAlive ? [{ folder, holder }] : []
+  return isAlive ? [folder] : []
 }
 
 function isRunning(pid: number): boolean {

@@ -125,7 +125,6 @@ export class Session implements SocketOwner, Reader, LiveSession {
       phase: this.#phase,
       revision: this.#copy.base,
       notifiedAt: this.#notifiedAt,
-      isFull: this.#isFull,
     }
   }
 

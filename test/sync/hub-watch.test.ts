@@ -277,7 +277,6 @@ test('the sockets that are open are listed with what their clients have', async 
       phase: 'waiting',
       revision: state.rev,
       notifiedAt: 0,
-      isFull: false,
     },
     {
       identity: 'two',
@@ -285,7 +284,6 @@ test('the sockets that are open are listed with what their clients have', async 
       phase: 'muted',
       revision: undefined,
       notifiedAt: scene.clock.now(),
-      isFull: false,
     },
   ])
   socket.close()
