@@ -36,12 +36,12 @@ export const auditOperations = {
       const place = cursor === null ? null : readCursor(cursor)
       const listFrom = (lines: AuditReader) =>
         newestFirst
-          ? lines.listNewest(place ?? END, since, most)
-          : lines.list(place ?? { at: since, seq: 0 }, most)
+          ? lines.listNewest(place ?? END, since, most + 1)
+          : lines.list(place ?? { at: since, seq: 0 }, most + 1)
       const found = database === null ? listFrom(audit) : await listOf(database)
-      const last = found.length === most ? found.at(-1) : undefined
+      const last = found.length > most ? found[most - 1] : undefined
       return {
-        lines: found.map(withoutNumbers),
+        lines: found.slice(0, most).map(withoutNumbers),
         cursor: last === undefined ? null : `${last.at} ${last.seq}`,
       }
 

@@ -266,3 +266,34 @@ test('a deleted user becomes a random id in the file of the server, too', async 
   const line = folder.audit.list(START, 10).find(({ id }) => id === 'a')
   expect(line).toMatchObject({ user: expect.stringMatching(/^[\w-]{16}$/), address: null })
 })
+
+test('lines are listed page by page, the oldest or the newest first, of a database and of the server', async () => {
+  await using folder = await setupDataFolder()
+  await run(folder, 'db.create', { name: 'main' })
+  const { database } = await folder.hosts.open('main')
+  const lines = ['a', 'b', 'c', 'd', 'e'].map((user) => auditLine(user, { user }))
+  await database.write((tx) => {
+    for (const line of lines) tx.audit.put(line)
+  })
+  for (const line of lines) folder.audit.put(line)
+  for (const name of ['main', null]) {
+    const list = async (input: object) => {
+      const pages: string[] = []
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const asked = { database: name, since: 0, limit: 2, cursor, ...input }
+        const page = (await run(folder, 'audit.list', asked)) as Page
+        pages.push(page.lines.map(({ user }) => user ?? '').join(''))
+        cursor = page.cursor
+      }
+      return `${pages.join('')} ${pages.length}`
+    }
+    expect(await list({})).toBe('abcde 3')
+    expect(await list({ newestFirst: true })).toBe('edcba 3')
+    expect(await codeOf(() => list({ cursor: '1' }))).toBe('INVALID_REQUEST')
+  }
+})
+
+interface Page {
+  readonly lines: readonly { readonly user: string | null }[]
+  readonly cursor: string | null
+}

@@ -85,6 +85,7 @@ export function Policy() {
           <label>
             <span>Days of an evaluation</span>
             <input
+              required
               type="number"
               min="1"
               value={draft.evalDays}

@@ -31,7 +31,13 @@ export function Files() {
     <>
       <ListPage
         title="Files"
-        about={quota.value && <Usage quota={quota.value} onChange={() => setIsLimiting(true)} />}
+        about={
+          quota.value === undefined ? (
+            ''
+          ) : (
+            <Usage quota={quota.value} onChange={() => setIsLimiting(true)} />
+          )
+        }
         actions={
           <button aria-pressed={onlyUnreferenced} onClick={() => setOnly(!onlyUnreferenced)}>
             Unreferenced
