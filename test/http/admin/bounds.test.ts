@@ -6,7 +6,7 @@ import { MINUTE } from '../../../src/domain/value/time'
 import { startSmtp } from '../../mail/smtp-server'
 import { PLAIN_IMPORT } from '../../setup'
 import { until } from '../../timing'
-import { type Browser, type Event, eventsOf, refusal, setupAdmin } from './setup'
+import { type AdminServer, type Browser, eventsOf, refusal, setupAdmin } from './setup'
 
 /** How much callers of operations may have under way at a time, so that nobody else waits for them. */
 
@@ -20,13 +20,13 @@ function beginImport(browser: Browser) {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const input = encodeURIComponent(JSON.stringify(PLAIN_IMPORT))
   const sending = { body: readable, signal: leaving.signal }
-  const over = browser
-    .send('POST', `/upload/import?input=${input}`, sending)
-    .then(eventsOf)
-    .catch(() => undefined)
+  const answer = browser.send('POST', `/upload/import?input=${input}`, sending)
+  const over = answer.then(eventsOf).catch(() => undefined)
   const writer = writable.getWriter()
   void writer.write(Buffer.from('{')).catch(() => undefined)
   return {
+    /** Resolves when it has its turn. */
+    begun: answer.then(({ status }) => expect(status).toBe(200)),
     async end() {
       await writer.write(Buffer.from('}'))
       await writer.close()
@@ -39,14 +39,17 @@ function beginImport(browser: Browser) {
   }
 }
 
-/** Asks until a request is not answered for a while; resolves to its answer when it comes. */
-async function waitingRequest(browser: Browser): Promise<{ readonly answer: Promise<Event[]> }> {
-  let answer = Promise.resolve<Event[]>([])
-  await until(async () => {
-    answer = browser.run('db.list')
-    return await Promise.race([answer.then(() => false), Bun.sleep(500).then(() => true)])
-  })
-  return { answer }
+/** As many imports of one login as run at once. */
+async function beginImports(browser: Browser) {
+  const imports = Array.from({ length: MOST_AT_ONCE }, () => beginImport(browser))
+  for (const { begun } of imports) await begun
+  return imports
+}
+
+/** Others are answered, while requests that were sent before come and wait. */
+async function askMeanwhile(server: AdminServer) {
+  const other = await server.logIn()
+  expect(await other.result('db.list')).toHaveLength(1)
 }
 
 async function setupLarge() {
@@ -66,9 +69,10 @@ describe('the operations of one login', () => {
   test('run eight at a time, and others do not wait for them', async () => {
     await using server = await setupAdmin()
     const [browser, other] = [await server.logIn(), await server.logIn()]
-    const imports = Array.from({ length: MOST_AT_ONCE }, () => beginImport(browser))
-    const { answer } = await waitingRequest(browser)
+    const imports = await beginImports(browser)
+    const answer = browser.run('db.list')
     expect(await other.result('db.list')).toHaveLength(1)
+    expect(Bun.peek.status(answer)).toBe('pending')
     const [first, second, ...more] = imports
     await first?.end()
     expect(await answer).toMatchObject([{ result: [{ name: 'main' }] }])
@@ -120,8 +124,7 @@ describe('an operation that waited for its turn', () => {
       await ticketFor({ operation: 'db.list', input: {} }),
       await ticketFor({ operation: 'template.preview', input: PREVIEW }),
     ]
-    const imports = Array.from({ length: MOST_AT_ONCE }, () => beginImport(browser))
-    await waitingRequest(browser)
+    const imports = await beginImports(browser)
     const get = (path: string) =>
       browser.send('GET', path, { headers: { 'satchel-admin-key': undefined } })
     return {
@@ -150,7 +153,7 @@ describe('an operation that waited for its turn', () => {
       scene.file(),
       scene.mail(),
     ]
-    await Bun.sleep(500)
+    await askMeanwhile(server)
     await server.commands.run('session.revoke', {})
     const answers = await Promise.all(waiting.map(async (answer) => await refusal(await answer)))
     expect(answers).toEqual([ENDED, ENDED, ENDED, ENDED])
@@ -162,7 +165,7 @@ describe('an operation that waited for its turn', () => {
     const { browser, server } = scene
     const body = { database: 'main', scopes: ['ACCESS_DB'] }
     const waiting = browser.send('POST', '/api/client.create', { body })
-    await Bun.sleep(500)
+    await askMeanwhile(server)
     server.clock.advance(10 * MINUTE)
     await scene.imports[0]?.end()
     expect(await refusal(await waiting)).toEqual([403, 'CONFIRMATION_NEEDED'])
@@ -172,8 +175,8 @@ describe('an operation that waited for its turn', () => {
   test('is also a preview for a frame', async () => {
     await using scene = await setupFull()
     const answer = scene.mail()
-    const isOver = await Promise.race([answer.then(() => true), Bun.sleep(500).then(() => false)])
-    expect(isOver).toBe(false)
+    await askMeanwhile(scene.server)
+    expect(Bun.peek.status(answer)).toBe('pending')
     await scene.imports[0]?.end()
     expect((await answer).status).toBe(200)
   })
@@ -197,7 +200,7 @@ describe('an operation whose reader has left', () => {
       leaving.abort()
       await answer
     }
-    const { answer } = await waitingRequest(browser)
+    const answer = browser.run('db.list')
     const other = await server.logIn()
     for (let count = 0; count < 20; count += 1) {
       const leaving = new AbortController()
@@ -208,6 +211,7 @@ describe('an operation whose reader has left', () => {
       await left
     }
     expect(held).toHaveLength(MOST_AT_ONCE)
+    expect(Bun.peek.status(answer)).toBe('pending')
     for (const greet of held) greet()
     expect(await answer).toMatchObject([{ result: [{ name: 'main' }] }])
   })
