@@ -129,7 +129,7 @@ function references(context: TxContext, id: string, limit: number): BlobReferenc
 }
 
 /** The row of the whole database among those of its uploaders; no realm has this number. */
-export const WHOLE: RealmRef = 0
+const WHOLE: RealmRef = 0
 
 /** Adds a blob that may exist already, and another uploader of it. */
 function putBlob(context: WriteContext, blob: StoredBlob, uploader: RealmRef | null): void {
@@ -221,7 +221,7 @@ function count({ connection }: TxContext, realm: RealmRef, bytes: number, blobs:
 }
 
 /** Where an object is, and which blobs it references from there. */
-export interface References {
+interface References {
   readonly realm: RealmRef
   readonly blobs: readonly string[]
 }

@@ -214,7 +214,7 @@ export function rowsOf<Row>(
   return found
 }
 
-export interface Seek {
+interface Seek {
   /** A statement whose last parameter is how many rows it gives at most. */
   readonly rows: string
   /** The others. */

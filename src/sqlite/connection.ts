@@ -98,7 +98,7 @@ function configureReader(db: Database): void {
   db.run('PRAGMA cache_size = -32000')
 }
 
-export interface Statements {
+interface Statements {
   readonly prepare: <Row = unknown>(sql: string) => Statement<Row, SQLQueryBindings[]>
   /** How often a statement that is no SELECT was asked for. */
   readonly changing: () => number
@@ -125,7 +125,7 @@ const STATEMENTS_PER_GENERATION = 1_000
  * Caches compiled statements (bun:sqlite caches 20). A statement that is not used while 1,000 others
  * are is freed.
  */
-export function keepStatements(db: Database): Statements {
+function keepStatements(db: Database): Statements {
   let changing = 0
   let young = new Map<string, Statement>()
   let old = new Map<string, Statement>()

@@ -7,7 +7,7 @@ import type { Pace } from './pace'
 import { type LogIndex, openDatabaseFile } from './private-file'
 
 /** The database that is copied. */
-export interface Copied {
+interface Copied {
   readonly file: string
   readonly index: LogIndex
   /** An open descriptor of the file, which nobody closes before SQLite has closed the file. */

@@ -277,7 +277,7 @@ function isClosing(name: string): SatchelError {
  * of the write-ahead log costs more system calls than a point read does. It ends with the turn, so a slow client
  * pins nothing.
  */
-export function createSnapshot({ db, prepare }: Connection) {
+function createSnapshot({ db, prepare }: Connection) {
   let isTaken = false
   let isEnding = false
 

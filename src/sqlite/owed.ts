@@ -7,7 +7,7 @@ export interface RowEntries {
 }
 
 /** Changes of index entries of which the removals are written first, whatever their order was. */
-export interface Debt {
+interface Debt {
   readonly removed: RowEntries[]
   readonly added: RowEntries[]
   /** The positions of `added`. */

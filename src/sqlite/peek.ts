@@ -3,7 +3,7 @@ import { SatchelError } from '../domain/value/error'
 import { openDatabaseFile } from './private-file'
 
 /** A few facts of the file of a database that is not open. */
-export interface Peek {
+interface Peek {
   /** ms since the epoch. */
   readonly latestTime: number
   readonly stoppedJobs: number

@@ -282,7 +282,7 @@ export const REMOVED = '.removed-'
  * removals have left there. `moved` is called when a folder has lost its name. Disposing stops that; the next
  * start continues it.
  */
-export function createLeftovers(
+function createLeftovers(
   root: string,
   moved: () => void,
   report: (name: string, error: unknown) => void,

@@ -9,7 +9,7 @@ export interface CheckedRows extends CheckedStep {
 }
 
 /** The columns of an object that its sum covers besides the value. */
-export interface SummedHead {
+interface SummedHead {
   readonly seq: number
   readonly key: string
   readonly realm: RealmRef

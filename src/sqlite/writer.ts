@@ -45,7 +45,7 @@ interface Pending {
 }
 
 /** The parts of its database that the writer needs. */
-export interface WriterHooks {
+interface WriterHooks {
   readonly connection: Connection
   readonly committed: Committed
   readonly ids: Ids

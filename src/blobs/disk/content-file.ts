@@ -18,7 +18,7 @@ const SYNCHRONOUS_BYTES = 1024 * 1024
  */
 const SYNC_EVERY_BYTES = 16 * 1024 * 1024
 
-export interface Content {
+interface Content {
   /** SHA-256 in hex. */
   readonly hash: string
   /** In bytes. */
@@ -26,12 +26,12 @@ export interface Content {
 }
 
 /** A complete file that is still open. Disposing closes it. */
-export interface ContentFile extends Content, Disposable {
+interface ContentFile extends Content, Disposable {
   /** Makes the content survive power loss, and not only the process. Does nothing when it is closed. */
   sync(): Promise<void>
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   /** Sync the file while more arrives. */
   readonly isDurable: boolean
   /** Called with the number of bytes so far; an error it throws ends the upload. */

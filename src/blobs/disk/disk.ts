@@ -16,7 +16,7 @@ import { SatchelError, busy } from '../../domain/value/error'
 import { readContent, writeContent } from './content-file'
 import { createFileLocks } from './file-locks'
 
-export interface DiskOptions {
+interface DiskOptions {
   /** Kept bytes survive power loss. */
   readonly isDurable: boolean
   /** True when the database records this file. */

@@ -5,7 +5,7 @@ import type { BlobState, StoredBlob } from '../store/blobs'
 import type { Database, ReadTx } from '../store/store'
 
 /** A blob as commands show it; times are ISO. */
-export interface BlobJson {
+interface BlobJson {
   readonly ref: string
   readonly size: number
   readonly type: string

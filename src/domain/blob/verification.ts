@@ -5,7 +5,7 @@ import { pagesByFile } from './list'
 import type { Database } from '../store/store'
 
 /** Bytes that are missing, or not those that were uploaded. */
-export interface Fault {
+interface Fault {
   readonly problem: 'damaged' | 'missing'
   readonly hash: string
   /** Some of the blobs that have this content. */
@@ -24,7 +24,7 @@ export interface Verification {
 /** How many blobs of a fault and how many strays are listed. */
 const NAMED = 100
 
-export interface VerificationOptions {
+interface VerificationOptions {
   /** Called with the bytes done and in all. */
   readonly progress?: ((done: number, total: number) => void) | undefined
   /** Ends the work, which throws its reason. */

@@ -57,7 +57,7 @@ export interface BrowsedObject {
 }
 
 /** The next objects of a page. */
-export interface BrowseStep {
+interface BrowseStep {
   readonly objects: readonly BrowsedObject[]
   /** How many objects were looked at so far. */
   readonly seen: number

@@ -8,7 +8,7 @@ import { requireTable } from './tables'
 import { writeRows } from './write'
 
 /** A removal. The caller has checked the scopes of the view. */
-export interface Removal extends WriteRequest {
+interface Removal extends WriteRequest {
   readonly table: string
   /** The key in the address, decoded. */
   readonly key: string

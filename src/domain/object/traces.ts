@@ -55,7 +55,7 @@ export function entriesOf(table: Table, object: WireObject): Entries {
 type Entries = Traces['entries']
 
 /** The traces of an object that replaces another one. Entries that both have are left out. */
-export interface Replacement extends Required<Pick<ObjectPut, 'previousTraces'>>, Traces {
+interface Replacement extends Required<Pick<ObjectPut, 'previousTraces'>>, Traces {
   /** How many entries of the replaced object are removed. */
   readonly removed: number
 }

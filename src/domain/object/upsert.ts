@@ -36,7 +36,7 @@ const SLICE = 1_000
 /**
  * The properties of an upsert without its objects. The caller has checked the scopes of the view.
  */
-export interface UpsertTarget {
+interface UpsertTarget {
   readonly actor: Actor
   readonly table: string
   /** ms since the epoch. */
@@ -49,7 +49,7 @@ export interface UpsertTarget {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface Upsert extends UpsertTarget {
+interface Upsert extends UpsertTarget {
   readonly view: ViewName
   /** From `prepareUpsert`; it is called when this is absent. */
   readonly plan?: UpsertPlan
@@ -265,7 +265,7 @@ function requireRealmOfView(table: Table, view: ViewName, { realmId }: Draft): v
  * The object that is put at an address, with the key of that address where it names none itself
  * (protocol.md §14.1). `text` is the path segment, decoded. Throws `INVALID_REQUEST`.
  */
-export function withKeyOf(table: Table, object: unknown, text: string): unknown {
+function withKeyOf(table: Table, object: unknown, text: string): unknown {
   const key = keyFromPath(table, text)
   if (!isRecord(object)) return object
   const parts = table.compound ? (JSON.parse(key) as unknown[]) : [key]
@@ -281,7 +281,7 @@ export function withKeyOf(table: Table, object: unknown, text: string): unknown 
 }
 
 /** Throws `UNPROCESSABLE` when the object has another key than its address. */
-export function requireKeyOf(table: Table, draft: Draft, key: string): void {
+function requireKeyOf(table: Table, draft: Draft, key: string): void {
   if (draft.key === key) return
   const [path = ''] = table.primaryKey ?? []
   throw unprocessable(

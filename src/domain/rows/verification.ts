@@ -24,7 +24,7 @@ export interface Verification {
 const NAMED = 1_000
 
 /** Options of `verifyDatabase`. */
-export interface VerificationOptions {
+interface VerificationOptions {
   /** Accepts rows that were written by hand: they get new checksums, and the entries that follow. */
   readonly accepts: boolean
   /** Called with the rows and entries so far. */

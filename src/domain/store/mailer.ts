@@ -103,7 +103,7 @@ export interface WaitingMail {
 }
 
 /** The settings of a database; absent ones stay unchanged, null restores those of the server. */
-export interface MailChange {
+interface MailChange {
   readonly address?: string | null
   readonly sender?: string | null
 }

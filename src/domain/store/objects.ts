@@ -235,7 +235,7 @@ export function entryName({ index, key }: IndexEntry): string {
 }
 
 /** Entries that are made while they are taken: thousands of them take time and memory. */
-export interface ManyEntries extends Iterable<IndexEntry> {
+interface ManyEntries extends Iterable<IndexEntry> {
   /** How many there are at most. */
   readonly count: number
 }

@@ -76,7 +76,7 @@ export interface AnswerPlan {
 }
 
 /** A key that a request named, and what the request did to it. */
-export interface PendingKey {
+interface PendingKey {
   readonly table: string
   readonly key: string
   readonly named: NamedKey

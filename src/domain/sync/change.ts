@@ -15,7 +15,7 @@ export type PropertyChange =
   | { readonly path: Path; readonly kind: 'modify'; readonly modification: Modification }
 
 /** A property modification: executed on the current value, whatever the client saw. */
-export type Modification =
+type Modification =
   | { readonly add: number | readonly unknown[] }
   | { readonly remove: number | readonly unknown[] }
   | { readonly replacePrefix: readonly [string, string] }
@@ -106,7 +106,7 @@ function tooMuch(
 }
 
 /** The path of a changeSpec's key: the client has escaped its first character, no other. */
-export function pathOfSpec(name: string): Path {
+function pathOfSpec(name: string): Path {
   return name.split('.').map((segment, depth) => (depth === 0 ? segment : escaped(segment)))
 }
 

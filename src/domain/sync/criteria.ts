@@ -17,7 +17,7 @@ export interface Criteria {
 }
 
 /** An IndexedDB key range; absent bounds are undefined. */
-export type KeyRange =
+type KeyRange =
   | { readonly type: 'any' }
   | { readonly type: 'never' }
   | {
@@ -29,7 +29,7 @@ export type KeyRange =
     }
 
 /** A value that can be an IndexedDB key. */
-export type Key =
+type Key =
   | { readonly type: typeof NUMBER | typeof DATE; readonly value: number }
   | { readonly type: typeof STRING | typeof BINARY; readonly value: string }
   | { readonly type: typeof ARRAY; readonly value: readonly Key[] }
@@ -56,7 +56,7 @@ export function readCriteria(value: unknown): Criteria {
 }
 
 /** Tells how an index treats a list: per element, as one key, or undefined when nobody declared it. */
-export type MultiOf = (index: string) => boolean | undefined
+type MultiOf = (index: string) => boolean | undefined
 
 /** Does an object with this primary key satisfy the criteria? */
 export function satisfies(

@@ -46,10 +46,7 @@ export function* loadNamed(execution: Execution, operations: readonly PlacedOper
  * first operation: operations by criteria move rows there as those by key do (design.md §5.10). The rows
  * of the realms are judged when the transaction ends.
  */
-export function* enterNewRealms(
-  execution: Execution,
-  operations: readonly PlacedOperation[],
-): Work {
+function* enterNewRealms(execution: Execution, operations: readonly PlacedOperation[]): Work {
   const { overlay, newRealms } = execution
   for (const { table, keys } of operations.filter(makesRealms)) {
     yield* overlay.load(execution, table, keys)

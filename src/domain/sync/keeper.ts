@@ -18,7 +18,7 @@ interface HistoryKeeperParts {
  * How long deletions, operations with criteria, lost rows of members and clients are remembered, ms: a client
  * that was away for longer gets everything anew.
  */
-export const RETENTION_MS = 180 * DAY
+const RETENTION_MS = 180 * DAY
 
 /** How long it is remembered which users were deleted, for restores of older backups, ms. */
 const ERASED_KEPT_MS = 2 * 365 * DAY

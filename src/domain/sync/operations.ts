@@ -388,7 +388,7 @@ export function markDiverged(execution: Execution, row: Row): void {
 }
 
 /** The top-level properties that an operation writes; undefined when it removes the row. */
-export function propertiesOf(action: Action, position: number): ReadonlySet<string> | undefined {
+function propertiesOf(action: Action, position: number): ReadonlySet<string> | undefined {
   switch (action.type) {
     case 'insert':
     case 'upsert':

@@ -143,7 +143,7 @@ function isReadable(access: Access, table: Table, key: string, realm: RealmRef):
   return mayRead(access, table.name, realm, () => key)
 }
 
-export function stateOf({
+function stateOf({
   value,
   stamps,
   updated,

@@ -15,7 +15,7 @@ const UNIT_ROWS = 5_000
 /** Rows of realms, members and roles that one operation changes in one unit; with more it goes in steps. */
 const UNIT_RULED_ROWS = 1_000
 /** The way to execute a transaction, by the rows that it names and that its criteria reach. */
-export interface Reach {
+interface Reach {
   readonly candidates?: Candidates | undefined
   /** The rows are judged before the unit, which then only writes them. */
   readonly isPrepared?: boolean
@@ -104,7 +104,7 @@ function tooManyRows({ most, unit }: FixedLimit): SatchelError {
 }
 
 /** How many keys a transaction names, and one. */
-export function keysOf({ operations }: ClientTransaction): number {
+function keysOf({ operations }: ClientTransaction): number {
   let count = 1
   for (const { keys } of operations) count += keys.length
   return count

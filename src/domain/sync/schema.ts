@@ -35,7 +35,7 @@ export function hasSchemaNews(
 }
 
 /** The facts that follow from the tables that a client declares and those of the database. */
-export interface Synced {
+interface Synced {
   /** The tables that the client syncs, by name. */
   readonly tables: ReadonlyMap<string, Table>
   /** Those of which the client has not had all rows. */

@@ -177,7 +177,7 @@ export function forgetGone({ written }: Execution, row: Row): void {
 }
 
 /** The corrected time of an operation, ms. */
-export function timeOf({ push, clock }: Execution, { ts }: Operation): number {
+function timeOf({ push, clock }: Execution, { ts }: Operation): number {
   return ts === undefined ? push.now : Math.max(ts, clock.floor)
 }
 

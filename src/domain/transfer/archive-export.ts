@@ -188,7 +188,7 @@ function damaged(id: string): SatchelError {
 }
 
 /** Which blobs belong to an export: all of them, or those that the objects of a part reference. */
-export interface BlobCensus {
+interface BlobCensus {
   /** To be shown everything that is exported. */
   add(piece: ExportPiece): void
   has(id: string): boolean

@@ -55,7 +55,7 @@ export function isPart({ realm, table }: Selection): boolean {
 }
 
 /** The head of an export, before its objects, and the place of those. */
-export interface ExportHead {
+interface ExportHead {
   /** Stores text by table, without the built-in tables as every database has them. */
   readonly schema: Readonly<Record<string, string>>
   readonly idPrefixes: Readonly<Record<string, string>>
@@ -72,7 +72,7 @@ export interface ExportHead {
  * Hidden tables are left out. A realm that is not there has a schema but no objects. Throws
  * `UNKNOWN_TABLE`.
  */
-export function readHead(database: Database, selection: Selection): Promise<ExportHead> {
+function readHead(database: Database, selection: Selection): Promise<ExportHead> {
   return database.read((tx) => {
     const tables =
       selection.table === null ? inOrder(tx.tables.list()) : [requireTable(tx, selection.table)]
@@ -181,7 +181,7 @@ function piece(table: Table, { rows, damaged }: Rows): ExportPiece {
 }
 
 /** The JSON import file of protocol.md §9.4, in which the global roles have their own section. */
-export async function* exportSections(
+async function* exportSections(
   database: Database,
   selection: Selection,
 ): AsyncGenerator<ExportPiece> {

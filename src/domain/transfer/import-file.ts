@@ -16,7 +16,7 @@ import type { ScratchWriter } from '../store/scratch'
 import { isRecord } from '../value/value'
 
 /** An import file, ready to be read. */
-export interface OpenedFile extends AsyncDisposable {
+interface OpenedFile extends AsyncDisposable {
   /** The content, which can be read once. */
   readonly items: AsyncIterable<Item>
   /** Set when the file is an archive: the source of the bytes of its blobs. */
@@ -30,7 +30,7 @@ export interface OpenedArchive {
   readonly scratch: ScratchWriter
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly target: Target | null
   readonly limits: PartLimits
   /** Called with the bytes that were just read. */

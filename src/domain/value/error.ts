@@ -79,7 +79,7 @@ export const MEANINGS = {
 
 export type ErrorCode = keyof typeof MEANINGS
 
-export interface ErrorDetails {
+interface ErrorDetails {
   /** The missing permission or the wrong property; sent to the caller with the message. */
   readonly reason?: string | undefined
   /** Seconds after which a repeat may succeed. */
