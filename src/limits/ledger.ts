@@ -10,7 +10,7 @@ import type { SatchelError } from '../domain/value/error'
 // | small bodies        | bodies up to 64 KiB until they are worked on     | refuses                             |
 // | parsed bodies       | the values of large bodies (`body`)              | waits                               |
 // | unsent answers      | answers until their readers have them (`unsent`) | cuts stalled ones, else refuses     |
-// | uploads             | blobs on their way to the disk (`uploads`)       | refuses                             |
+// | uploads             | blobs on their way to the disk (`uploads`)       | cuts slow ones, else refuses        |
 //
 // Sockets have no account: messages that wait are bounded by `sync/outbox`, frames by `sync/frame-memory`, and
 // answers to first syncs by their number (`http/routes/sync`).

@@ -1,4 +1,4 @@
-import { createLedger } from '../../limits/ledger'
+import { createLedger, type Reservation, type Victim } from '../../limits/ledger'
 import { tooMany } from './arrivals'
 
 /** Uploads that stream to the disk at the same time, of all senders, in bytes (design.md §6). */
@@ -8,13 +8,20 @@ const BUDGET_BYTES_OF_SENDER = 56 * 1024 * 1024
 /** The memory of a slow upload, whose chunks are small, and of a fast one. */
 const SLOW_UPLOAD_BYTES = 64 * 1024
 const FAST_UPLOAD_BYTES = 512 * 1024
+/** An upload may be cut in favour of others when it began this many ms ago … */
+const CUT_AFTER_MS = 30_000
+/** … and has arrived more slowly than this, bytes per second. */
+const MIN_BYTES_PER_SECOND = 64 * 1024
 /** Garbage is collected after this many bytes were uploaded. */
 const COLLECT_AFTER_BYTES = 128 * 1024 * 1024
 
 /** The memory of uploads, apart from that of other bodies: one that takes hours must not block those. */
 export interface Uploads {
-  /** Reserves memory to stream an upload of this sender. Throws `BUSY` when none is left. */
-  begin(sender: string): UploadBudget
+  /**
+   * Reserves memory to stream an upload of this sender; `cut` ends it in favour of others. Throws `BUSY` when none is
+   * left and no upload is slow.
+   */
+  begin(sender: string, cut: () => void): UploadBudget
 }
 
 /** The memory of an upload that streams to the disk. Disposing it releases the memory. */
@@ -23,13 +30,40 @@ export interface UploadBudget extends Disposable {
   readonly consume: (bytes: number) => void
 }
 
-export function createUploads(ledger = createLedger()): Uploads {
-  const account = ledger.open('uploads', {
+interface Upload extends Reservation {
+  /** `performance.now()` */
+  readonly begun: number
+  received: number
+  /** Ends the upload and releases its memory. */
+  readonly cut: () => void
+}
+
+export function createUploads(
+  ledger = createLedger(),
+  { cutAfterMs = CUT_AFTER_MS } = {},
+): Uploads {
+  const uploads = new Set<Upload>()
+  const account = ledger.open<Upload>('uploads', {
     most: BUDGET_BYTES,
     mostOfOwner: BUDGET_BYTES_OF_SENDER,
+    victims: slowest,
     refuse: tooMany,
   })
   let uploaded = 0
+
+  function slowest(upload: Upload): Victim[] {
+    const now = performance.now()
+    const rateOf = ({ received, begun }: Upload) => (received * 1_000) / (now - begun)
+    return [...uploads]
+      .filter((other) => other !== upload && now - other.begun >= cutAfterMs)
+      .filter((other) => rateOf(other) < MIN_BYTES_PER_SECOND)
+      .toSorted((one, other) => rateOf(one) - rateOf(other))
+  }
+
+  function release(upload: Upload): void {
+    uploads.delete(upload)
+    account.release(upload)
+  }
 
   function collect(bytes: number): void {
     uploaded += bytes
@@ -40,16 +74,27 @@ export function createUploads(ledger = createLedger()): Uploads {
   }
 
   return {
-    begin(sender) {
-      const reservation = { owner: sender, bytes: 0 }
-      account.reserve(reservation, SLOW_UPLOAD_BYTES)
+    begin(sender, cut) {
+      const upload: Upload = {
+        owner: sender,
+        bytes: 0,
+        begun: performance.now(),
+        received: 0,
+        cut() {
+          release(upload)
+          cut()
+        },
+      }
+      account.reserve(upload, SLOW_UPLOAD_BYTES)
+      uploads.add(upload)
       return {
         consume(bytes) {
-          if (reservation.bytes === SLOW_UPLOAD_BYTES && bytes > SLOW_UPLOAD_BYTES)
-            account.reserve(reservation, FAST_UPLOAD_BYTES)
+          upload.received += bytes
+          if (upload.bytes === SLOW_UPLOAD_BYTES && bytes > SLOW_UPLOAD_BYTES)
+            account.reserve(upload, FAST_UPLOAD_BYTES)
           collect(bytes)
         },
-        [Symbol.dispose]: () => account.release(reservation),
+        [Symbol.dispose]: () => release(upload),
       }
     },
   }

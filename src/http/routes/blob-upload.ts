@@ -3,7 +3,7 @@ import { requireBlobType } from '../../domain/value/blob'
 import { SatchelError } from '../../domain/value/error'
 import { decodePercent } from '../../domain/value/percent'
 import { declaredLength, requireUncompressed } from '../body/body'
-import { chunksOf, withTimeout } from '../body/chunks'
+import { chunksOf, tooSlow, withTimeout } from '../body/chunks'
 import { type Call, keepOpen } from '../call'
 import type { Authorised } from '../caller'
 import type { HttpContext } from '../context'
@@ -28,7 +28,13 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
   if (length !== undefined && length > reservation.bytes) throw reservation.refuse()
   using held = new DisposableStack()
   held.use(await http.hosts.hold(host.name))
-  const memory = held.use(http.uploads.begin(`${host.database.id} ${actor.subject}`))
+  let isCut = false
+  const memory = held.use(
+    http.uploads.begin(`${host.database.id} ${actor.subject}`, () => {
+      isCut = true
+      chunks.cancel()
+    }),
+  )
   const consumers = [memory.consume]
   for (const { whose, left } of reservation.quotas) {
     const payer = `${whose} ${host.database.id} ${whose === 'user' ? actor.subject : ''}`
@@ -39,8 +45,12 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
   }
   held.use(keepOpen(call))
   const count = (bytes: number) => consumers.forEach((consume) => consume(bytes))
-  const bytes = withTimeout(chunksOf(call.sent, length, count), timeout)
-  await using arrival = await host.blobs.receive(bytes, reservation)
+  const chunks = chunksOf(call.sent, length, count)
+  const receiving = host.blobs.receive(withTimeout(chunks, timeout), reservation)
+  // The source of an upload that was cut reports that it ended early.
+  await using arrival = await receiving.catch((error: unknown) =>
+    Promise.reject(isCut ? tooSlow() : error),
+  )
   const { hash, size, file } = arrival
   const now = host.clock.now()
   return await arrival.keep(() =>
