@@ -142,10 +142,15 @@ function TextEditor({ table, object, began, onSaved, onCancel, onNew }: TextEdit
           <DiffView before={original} after={text} isFocused />
           <Failure error={error} />
           <div class="actions">
-            <button class="main" disabled={isBusy} onClick={() => void save()}>
-              Save
-            </button>
-            {isGone && <button onClick={onNew}>Add it as a new object</button>}
+            {isGone ? (
+              <button class="main" onClick={onNew}>
+                Add it as a new object
+              </button>
+            ) : (
+              <button class="main" disabled={isBusy} onClick={() => void save()}>
+                Save
+              </button>
+            )}
             <button onClick={() => setStep('edit')}>Back to the text</button>
           </div>
         </>
