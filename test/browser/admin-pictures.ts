@@ -115,6 +115,8 @@ async function work(minutes: number): Promise<void> {
       const body = JSON.stringify({ id: `tdiWork${turn % 40}`, title: 'Work', turn })
       await fetch(`${main}/all/todoItems`, { method: 'POST', headers, body })
     }
+    // The page asks for figures while a person uses it.
+    if (turn % 50 === 0) await page.mouse.move(turn % 100, 2)
     if (turn % 400 === 200) people.push(await openPerson(browser, application.url, BOB))
     if (turn % 1_600 === 1_500) await people.pop()?.close()
     await Bun.sleep(60 + 300 / (0.4 + Math.max(0, wave)))
