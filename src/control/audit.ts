@@ -47,7 +47,7 @@ export const auditOperations = {
 
       async function listOf(name: string) {
         using held = await hosts.hold(name)
-        return await held.host.database.read((tx) => listFrom(tx.audit))
+        return await held.opened.database.read((tx) => listFrom(tx.audit))
       }
     },
   ),

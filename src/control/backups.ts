@@ -32,11 +32,11 @@ export const backupOperations = {
       const known = createKnownBlobs(streams.upload)
       for (const name of names.toSorted()) {
         using held = await folder.hosts.hold(name)
-        const { host } = held
+        const { opened } = held
         using kept = new DisposableStack()
-        kept.use(host.blobs.hold())
-        await using copy = await host.database.copy()
-        const { blobs, key } = host
+        kept.use(opened.blobs.hold())
+        await using copy = await opened.database.copy()
+        const { blobs, key } = opened
         const source = { name, copy, blobs, key: key.facts, keyFile: key.file }
         for await (const piece of backUp(source, (hash) => known(name, hash))) await send(piece)
       }
@@ -96,8 +96,8 @@ export async function restoreFrom(
   const frames = countedBytes(await open(), (bytes) => {
     if (bytes > room) throw noRoom(bytes, room)
   })
-  const { host, erasedUsers } = await folder.restore(name, frames, revokeLogins)
-  return { name, id: host.database.id, url: folder.url(name), erasedUsers }
+  const { opened, erasedUsers } = await folder.restore(name, frames, revokeLogins)
+  return { name, id: opened.database.id, url: folder.url(name), erasedUsers }
 }
 
 /** Free bytes of the disk that a restore leaves to everybody else, and of a small disk this share. */

@@ -76,9 +76,9 @@ export const databaseOperations = {
         }),
       },
     },
-    async (host, _input, { folder, write }) => ({
-      name: host.name,
-      wasDeleted: await folder.deletions.unmark(host, write),
+    async (opened, _input, { folder, write }) => ({
+      name: opened.name,
+      wasDeleted: await folder.deletions.unmark(opened, write),
     }),
   ),
 
@@ -170,8 +170,8 @@ export const databaseOperations = {
     },
     async ({ hosts, deletions }, { database: name, hard }, order) => {
       if (!hard) {
-        const host = await hosts.open(name)
-        return { name, due: await deletions.mark(host, writeFor(host, order)) }
+        const opened = await hosts.open(name)
+        return { name, due: await deletions.mark(opened, writeFor(opened, order)) }
       }
       await hosts.remove(name)
       return { name, due: null }

@@ -44,9 +44,9 @@ export const deviceOperations = {
         cursor: described(optional(text), 'The `cursor` of the page before.'),
       },
     },
-    async (host, { user, cursor }, { folder, read }) => {
+    async (opened, { user, cursor }, { folder, read }) => {
       const after = cursor === null ? 0 : readCursor(cursor)
-      const sessions = sessionsByClient(host, folder.serving())
+      const sessions = sessionsByClient(opened, folder.serving())
       const subject = user === null ? undefined : foldUserId(user)
       return await read((tx) => {
         const clients = tx.syncClients.list(after, PAGE, subject)
@@ -61,9 +61,9 @@ export const deviceOperations = {
 }
 
 /** The newest connection of each local database of a user. */
-function sessionsByClient(host: OpenDatabase, serving: Serving | null): Map<string, LiveSession> {
+function sessionsByClient(opened: OpenDatabase, serving: Serving | null): Map<string, LiveSession> {
   const sessions = new Map<string, LiveSession>()
-  for (const session of serving?.live.sessions(host) ?? []) {
+  for (const session of serving?.live.sessions(opened) ?? []) {
     const subject = session.caller?.actor.subject ?? ''
     sessions.set(nameOf({ subject, identity: session.client.identity }), session)
   }

@@ -18,9 +18,9 @@ export const liveOperations = {
       input: {},
       follows: true,
     },
-    async (host, _input, { folder, emit, signal }) => {
+    async (opened, _input, { folder, emit, signal }) => {
       const { live } = requireServer(folder)
-      await followed({ emit, signal }, (take, end) => live.follow(host, { take, ended: end }))
+      await followed({ emit, signal }, (take, end) => live.follow(opened, { take, ended: end }))
       return {}
     },
   ),

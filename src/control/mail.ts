@@ -114,9 +114,9 @@ export const mailOperations = {
       summary: 'Fill a mail template with sample data',
       input: { name: text, content: optional(text) },
     },
-    async (host, { name, content }) => {
-      const templates = await host.database.read(listTemplates)
-      return await previewMail(templates, name, content, host.name)
+    async (opened, { name, content }) => {
+      const templates = await opened.database.read(listTemplates)
+      return await previewMail(templates, name, content, opened.name)
     },
   ),
 

@@ -44,10 +44,10 @@ type OtpState = 'open' | 'used' | 'expired'
 export const mailsOperations = {
   'mail.list': onDatabase(
     { scopes: MANAGE, effect: 'read', summary: 'List the last mails', input: {} },
-    async (host, _input, context) => {
-      const { mailer, mailbox } = host
+    async (opened, _input, context) => {
+      const { mailer, mailbox } = opened
       const isShown = showsContents(context)
-      const states = await otpStates(host, isShown ? mailbox.mails : [])
+      const states = await otpStates(opened, isShown ? mailbox.mails : [])
       const waiting = await mailer.waiting(MAX_WAITING_LETTERS)
       const kept = mailbox.mails.map((mail) => describeKept(mail, isShown, states))
       const mails = [...kept, ...waiting.map((mail) => describeWaiting(mail, isShown))]
@@ -58,8 +58,8 @@ export const mailsOperations = {
   /** `raw` is the source of the mail. */
   'mail.read': onDatabase(
     { scopes: MANAGE, effect: 'read', summary: 'Show a mail', input: MAIL },
-    async (host, { id }, context) => {
-      const { mailer, mailbox } = host
+    async (opened, { id }, context) => {
+      const { mailer, mailbox } = opened
       const isShown = showsContents(context)
       const kept = mailbox.mails.find((mail) => mail.id === id)
       if (kept === undefined) {
@@ -67,7 +67,7 @@ export const mailsOperations = {
         if (waiting === undefined) throw unknownMail()
         return { ...describeWaiting(waiting, isShown), ...NO_CONTENTS }
       }
-      const states = await otpStates(host, isShown ? [kept] : [])
+      const states = await otpStates(opened, isShown ? [kept] : [])
       const described = describeKept(kept, isShown, states)
       if (kept.contents === null || !isShown) return { ...described, ...NO_CONTENTS }
       const { from, text: plain, html } = kept.contents

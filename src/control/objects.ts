@@ -149,7 +149,7 @@ export const objectOperations = {
         ...IF_REVISION,
       },
     },
-    (host, input, context) => putObject(host, input, context),
+    (opened, input, context) => putObject(opened, input, context),
   ),
 
   /** Removes an object by the rules of `/all`. Throws `UNKNOWN_OBJECT`, and `CONFLICT` as `object.put` does. */
@@ -160,8 +160,8 @@ export const objectOperations = {
       summary: 'Delete an object',
       input: { ...OBJECT, ...IF_REVISION },
     },
-    async (host, input, context) => {
-      await deleteObject(host, input, context)
+    async (opened, input, context) => {
+      await deleteObject(opened, input, context)
       return { table: input.table, key: input.key }
     },
   ),
@@ -177,11 +177,11 @@ interface Put {
 
 /** Creates or replaces an object as `object.put` does, and shows it. */
 export async function putObject(
-  host: OpenDatabase,
+  opened: OpenDatabase,
   { table, key, value, ifRevision }: Put,
   { folder, actor, now, record, read }: OperationContext,
 ): Promise<ShownObject> {
-  const { database, blobs, invitations } = host
+  const { database, blobs, invitations } = opened
   const { writeLimits: limits, blobLimits, offloadRule: rule } = folder
   const sending = rowRulesWith((tx, facts) => invitations.send(tx, facts, null))
   const [stored = ''] = await upsertObjects(database, {

@@ -155,7 +155,7 @@ export interface OperationContext extends Streams {
  */
 export function onDatabase<F extends Fields, Output>(
   declaration: Declaration<F, Output>,
-  run: (host: OpenDatabase, input: Values<F>, context: OperationContext) => Promise<Output>,
+  run: (opened: OpenDatabase, input: Values<F>, context: OperationContext) => Promise<Output>,
 ): Operation<F & Database, Output> {
   const input = { ...DATABASE, ...declaration.input }
   return {
@@ -166,15 +166,15 @@ export function onDatabase<F extends Fields, Output>(
     async run(folder, given, order) {
       const { database } = given as Values<Database>
       using held = await folder.hosts.hold(database)
-      const { host } = held
+      const { opened } = held
       const { actor, record } = order
-      const write = writeFor(host, order)
-      return await run(host, given, {
+      const write = writeFor(opened, order)
+      return await run(opened, given, {
         ...order,
         folder,
-        now: host.clock.now(),
+        now: opened.clock.now(),
         read: (work) =>
-          host.database.read((tx) => {
+          opened.database.read((tx) => {
             requireStanding(tx, actor)
             return work(tx)
           }),
@@ -182,7 +182,7 @@ export function onDatabase<F extends Fields, Output>(
         record: (tx) => record?.(tx),
         async note() {
           if (record === undefined) return
-          await writeFor(host, { actor, record: (tx) => record(tx, 'begun') })(() => undefined)
+          await writeFor(opened, { actor, record: (tx) => record(tx, 'begun') })(() => undefined)
         },
       })
     },

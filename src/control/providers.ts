@@ -31,19 +31,19 @@ export const providerOperations = {
         trustsEmail: flag,
       },
     },
-    async (host, { name, ...input }, { upload, write }) => {
+    async (opened, { name, ...input }, { upload, write }) => {
       const secret = upload === undefined ? null : await readUpload({ upload })
       const options = optionsOf(input)
-      const provider = await host.providers.put({ ...input, id: name, secret, options }, write)
-      return await describe(host, provider)
+      const provider = await opened.providers.put({ ...input, id: name, secret, options }, write)
+      return await describe(opened, provider)
     },
   ),
 
   'provider.list': onDatabase(
     { scopes: MANAGE, effect: 'read', summary: 'List the login providers', input: {} },
-    async (host) => {
-      const providers = await host.database.read(listProviders)
-      return await Promise.all(providers.map((provider) => describe(host, provider)))
+    async (opened) => {
+      const providers = await opened.database.read(listProviders)
+      return await Promise.all(providers.map((provider) => describe(opened, provider)))
     },
   ),
 

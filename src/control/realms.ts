@@ -76,10 +76,10 @@ export const realmOperations = {
         ...REALM_VALUES,
       },
     },
-    async (host, { name, realm, owner, represents }, context) => {
+    async (opened, { name, realm, owner, represents }, context) => {
       const value = { name, owner: owner || null, ...given({ represents }) }
       const put = { table: 'realms', key: realm, value, ifRevision: 0 }
-      return describeRealm(await putObject(host, put, context))
+      return describeRealm(await putObject(opened, put, context))
     },
   ),
 
@@ -95,7 +95,7 @@ export const realmOperations = {
         ...REALM_VALUES,
       },
     },
-    async (host, { realm, name, owner, represents }, context) => {
+    async (opened, { realm, name, owner, represents }, context) => {
       const stored = await context.read((tx) => {
         requireRealm(tx, realm)
         return showObject(tx, 'realms', realm)
@@ -106,7 +106,7 @@ export const realmOperations = {
       }
       const value = { ...stored.value, ...changes }
       const put = { table: 'realms', key: realm, value, ifRevision: stored.revision }
-      return describeRealm(await putObject(host, put, context))
+      return describeRealm(await putObject(opened, put, context))
     },
   ),
 
@@ -118,9 +118,9 @@ export const realmOperations = {
       summary: 'Remove a realm with its objects, members and roles',
       input: REALM,
     },
-    async (host, { realm }, context) => {
+    async (opened, { realm }, context) => {
       await context.read((tx) => requireRealm(tx, realm))
-      await deleteObject(host, { table: 'realms', key: realm }, context)
+      await deleteObject(opened, { table: 'realms', key: realm }, context)
       return { realm }
     },
   ),
@@ -164,7 +164,7 @@ export const realmOperations = {
         ifRevision: IF_REVISION,
       },
     },
-    async (host, { realm, name, permissions, displayName, description, ifRevision }, context) => {
+    async (opened, { realm, name, permissions, displayName, description, ifRevision }, context) => {
       const realmId = realm ?? PUBLIC_REALM
       const key = keyOfRole(realmId, name)
       const stored = await context.read((tx) => {
@@ -174,7 +174,7 @@ export const realmOperations = {
       const changes = given({ permissions, displayName, description })
       const value = { permissions: {}, ...stored?.value, ...changes, realmId, name }
       const put = { table: 'roles', key, value, ifRevision: ifRevision ?? stored?.revision ?? 0 }
-      return describeRole(await putObject(host, put, context))
+      return describeRole(await putObject(opened, put, context))
     },
   ),
 
@@ -186,9 +186,9 @@ export const realmOperations = {
       summary: 'Remove a role',
       input: { ...REALM_OF_ROLES, name: text },
     },
-    async (host, { realm, name }, context) => {
+    async (opened, { realm, name }, context) => {
       const realmId = realm ?? PUBLIC_REALM
-      await deleteObject(host, { table: 'roles', key: keyOfRole(realmId, name) }, context)
+      await deleteObject(opened, { table: 'roles', key: keyOfRole(realmId, name) }, context)
       return { realm: realmId, name }
     },
   ),

@@ -88,7 +88,7 @@ function lineOf({ folder, operation, caller }: Change): Omit<AuditLine, 'result'
 async function recordEnd(change: Change, name: string, line: AuditLine): Promise<void> {
   try {
     using held = await change.folder.hosts.hold(name)
-    await held.host.database.write((tx) => tx.audit.put(line))
+    await held.opened.database.write((tx) => tx.audit.put(line))
   } catch (error) {
     reportFailure(change, error)
   }

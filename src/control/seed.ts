@@ -52,12 +52,12 @@ export async function declareSchema(
  */
 export async function importSeed(
   folder: DataFolder,
-  host: OpenDatabase,
+  opened: OpenDatabase,
   source: Source,
 ): Promise<void> {
   for (const { name, bytes } of await filesAt(source)) {
     await naming(name, () =>
-      importInto(folder, host, bytes.stream(), {
+      importInto(folder, opened, bytes.stream(), {
         target: null,
         isAtomic: false,
         isDryRun: false,

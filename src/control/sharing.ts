@@ -88,7 +88,7 @@ export const sharingOperations = {
         permissions: PERMISSIONS,
       },
     },
-    async (host, { realm, user, email, isSilent, name, roles, permissions }, context) => {
+    async (opened, { realm, user, email, isSilent, name, roles, permissions }, context) => {
       if ((user === null) === (email === null)) {
         throw new SatchelError('INVALID_REQUEST', 'Give a user, or the address of a person')
       }
@@ -103,7 +103,7 @@ export const sharingOperations = {
       const person = userId === null ? { email: address, invite: !isSilent } : { userId, accepted }
       const value = { realmId: realm, ...person, ...given({ name, roles, permissions }) }
       const put = { table: 'members', key: null, value, ifRevision: null }
-      return await showMember(host, put, context)
+      return await showMember(opened, put, context)
     },
   ),
 
@@ -121,7 +121,7 @@ export const sharingOperations = {
         ifRevision: IF_REVISION,
       },
     },
-    async (host, { member, ifRevision, ...changes }, context) => {
+    async (opened, { member, ifRevision, ...changes }, context) => {
       const stored = await context.read((tx) => showObject(tx, 'members', member))
       const value = { ...stored.value, ...given(changes) }
       const put = {
@@ -130,7 +130,7 @@ export const sharingOperations = {
         value,
         ifRevision: ifRevision ?? stored.revision,
       }
-      return await showMember(host, put, context)
+      return await showMember(opened, put, context)
     },
   ),
 
@@ -142,8 +142,8 @@ export const sharingOperations = {
       summary: 'Remove a member, or withdraw an invitation',
       input: MEMBER,
     },
-    async (host, { member }, context) => {
-      await deleteObject(host, { table: 'members', key: member }, context)
+    async (opened, { member }, context) => {
+      await deleteObject(opened, { table: 'members', key: member }, context)
       return { member }
     },
   ),
@@ -193,11 +193,11 @@ export const sharingOperations = {
 
 /** Writes the row of a member, and shows it. */
 async function showMember(
-  host: OpenDatabase,
+  opened: OpenDatabase,
   put: Parameters<typeof putObject>[1],
   context: OperationContext,
 ) {
-  const { key, realmId, value } = await putObject(host, put, context)
+  const { key, realmId, value } = await putObject(opened, put, context)
   return await context.read((tx) =>
     describeMember(tx, membershipOf(value, `${ROW}${key}`, requireRealm(tx, realmId))),
   )

@@ -225,9 +225,9 @@ export const testOperations = {
       input: QUESTION,
     },
     async ({ database, folder }, question) => {
-      const host = await folder.hosts.open(database)
-      const now = host.clock.now()
-      return await host.database.read((tx) => explain(tx, readQuestion(question), now))
+      const opened = await folder.hosts.open(database)
+      const now = opened.clock.now()
+      return await opened.database.read((tx) => explain(tx, readQuestion(question), now))
     },
   ),
 

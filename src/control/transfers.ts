@@ -37,17 +37,17 @@ export const transferOperations = {
         name: optional(text),
       },
     },
-    async (host, { table, realm, ...input }, context) => {
+    async (opened, { table, realm, ...input }, context) => {
       const { folder, actor, upload, progress, signal, note } = context
       await note()
-      return await importInto(folder, host, upload ?? new Blob().stream(), {
+      return await importInto(folder, opened, upload ?? new Blob().stream(), {
         target: table === null ? null : { table, realm },
         isAtomic: input.atomic,
         isDryRun: input.dryRun,
         size: input.size,
         name: input.name,
         progress: progress ?? (() => undefined),
-        allow: (tx) => requireWriter(tx, actor, host.clock.now()),
+        allow: (tx) => requireWriter(tx, actor, opened.clock.now()),
         signal,
       })
     },
@@ -71,11 +71,11 @@ export const transferOperations = {
       },
       sendsFile: true,
     },
-    async (host, { format, ...input }, { now, ...streams }) => {
+    async (opened, { format, ...input }, { now, ...streams }) => {
       const selection = readSelection(input)
       return format === 'zip'
-        ? await exportZip(host, now, selection, streams)
-        : await exportText(host, format, selection, streams)
+        ? await exportZip(opened, now, selection, streams)
+        : await exportText(opened, format, selection, streams)
     },
   ),
 }
@@ -102,21 +102,21 @@ function requireReader(signal: AbortSignal | undefined): void {
 /** Imports a file as `importFile` does, within the limits of the folder. */
 export function importInto(
   { importLimits: limits }: DataFolder,
-  host: OpenDatabase,
+  opened: OpenDatabase,
   file: AsyncIterable<Uint8Array>,
   options: Omit<Parameters<typeof importFile>[3], 'limits'>,
 ) {
-  return importFile(host.transfer, host.clock, file, { ...options, limits })
+  return importFile(opened.transfer, opened.clock, file, { ...options, limits })
 }
 
 async function exportZip(
-  host: OpenDatabase,
+  opened: OpenDatabase,
   now: number,
   selection: Selection,
   { download, progress, signal }: Streams,
 ) {
   let exported: ExportCount = { objects: 0, blobs: 0, damaged: [] }
-  const pieces = exportArchive(host.transfer, now, selection, (count) => {
+  const pieces = exportArchive(opened.transfer, now, selection, (count) => {
     exported = count
     requireReader(signal)
     progress?.(count.objects + count.blobs, null)

@@ -45,7 +45,7 @@ export interface DataFolder
     name: string,
     frames: AsyncIterable<Uint8Array>,
     revokesLogins: boolean,
-  ): Promise<{ readonly host: OpenDatabase; readonly erasedUsers: number }>
+  ): Promise<{ readonly opened: OpenDatabase; readonly erasedUsers: number }>
   /** Writes a database anew, as `compactDatabase` says. */
   compact(name: string, progress?: (done: number, total: number) => void): Promise<Compacted>
   /** The lines about operations that belong to no database. */
@@ -143,10 +143,10 @@ export async function takeDataFolder(
     backups,
     async restore(name, frames, revokesLogins) {
       let erasedUsers = 0
-      const host = await all.at('command').make(name, async () => {
+      const opened = await all.at('command').make(name, async () => {
         erasedUsers = await engine.restore(name, frames, revokesLogins)
       })
-      return { host, erasedUsers }
+      return { opened, erasedUsers }
     },
     compact: (name, progress) =>
       compactDatabase({ hosts: all.at('upkeep'), store, backups }, name, progress),

@@ -67,7 +67,7 @@ export interface HostWatcher {
 }
 
 export interface HeldHost extends Disposable {
-  readonly host: OpenDatabase
+  readonly opened: OpenDatabase
 }
 
 export interface HostsOptions {
@@ -252,7 +252,7 @@ export function createHosts(options: HostsOptions): AllHosts {
         const entry = ready ?? (await open(name))
         const { use } = entry
         use.holders += 1
-        return { host: viewOf(entry, part), [Symbol.dispose]: () => void (use.holders -= 1) }
+        return { opened: viewOf(entry, part), [Symbol.dispose]: () => void (use.holders -= 1) }
       },
       resume,
       async resumeAll(names, failed) {

@@ -8,7 +8,7 @@ import type { HttpContext } from './context'
 /** A request to a database. */
 export interface Addressed {
   readonly call: Call
-  readonly host: OpenDatabase
+  readonly opened: OpenDatabase
 }
 
 /** A request whose caller is known and let in by the door of the route. */
@@ -42,7 +42,7 @@ export function inDatabase(
   operationId: DoorName,
   next: (request: Addressed) => Promise<Response>,
 ) {
-  return route(operationId, async (call) => next({ call, host: await databaseOf(http, call) }))
+  return route(operationId, async (call) => next({ call, opened: await databaseOf(http, call) }))
 }
 
 /**
@@ -57,23 +57,23 @@ export async function authorised(
   next: (request: Authorised) => Promise<Response>,
   { isCounted = true } = {},
 ): Promise<Response> {
-  const host = await databaseOf(http, call)
-  const actor = await actorOf(http, call, host)
+  const opened = await databaseOf(http, call)
+  const actor = await actorOf(http, call, opened)
   call.subject = actor.subject
-  if (isCounted) http.limits.request(call, host, actor.subject)
+  if (isCounted) http.limits.request(call, opened, actor.subject)
   requireDoor(actor, door)
-  return next({ call, host, actor })
+  return next({ call, opened, actor })
 }
 
 /**
  * The caller, who is anonymous without an `Authorization` header. Throws `INVALID_TOKEN` for anything
  * but a valid token, and `TOO_MANY_REQUESTS` instead after too many invalid ones from the same network.
  */
-export async function actorOf(http: HttpContext, call: Call, host: OpenDatabase): Promise<Actor> {
+export async function actorOf(http: HttpContext, call: Call, opened: OpenDatabase): Promise<Actor> {
   const header = call.sent.headers.get('authorization')
   if (header === null) return ANONYMOUS
   try {
-    return await host.authority.verify(bearerToken(header))
+    return await opened.authority.verify(bearerToken(header))
   } catch (error) {
     throw http.limits.failure(call, error)
   }

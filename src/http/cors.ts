@@ -105,8 +105,8 @@ async function isAllowed(
   policy: OriginPolicy,
 ): Promise<boolean> {
   if (isAllowedByServer(origin, policy)) return true
-  const host = await findDatabase()
-  return host !== undefined && (await host.database.read((tx) => isAllowedIn(tx, origin)))
+  const opened = await findDatabase()
+  return opened !== undefined && (await opened.database.read((tx) => isAllowedIn(tx, origin)))
 }
 
 function isAllowedByServer(origin: string, policy: OriginPolicy): boolean {

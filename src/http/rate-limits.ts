@@ -22,22 +22,22 @@ import type { Call } from './call'
  */
 export interface Limiter {
   /** Counts a read or write for this subject; null: for the network of the caller. */
-  request(call: Call, host: OpenDatabase, subject: string | null): void
+  request(call: Call, opened: OpenDatabase, subject: string | null): void
   /**
    * Counts a sync of one local database of this subject (protocol.md §4.3), and one of all of them; null: of the
    * network of the caller.
    */
-  sync(call: Call, host: OpenDatabase, subject: string | null, identity: string): void
+  sync(call: Call, opened: OpenDatabase, subject: string | null, identity: string): void
   /**
    * Counts a sync that may be the first one of a device, when it is its turn: clients do not repeat a
    * refused one. Returns the way to take the count back, for a sync that turns out to be a later one.
    * Throws as `Turns.enter`.
    */
-  firstSync(call: Call, host: OpenDatabase, subject: string | null): Promise<() => void>
+  firstSync(call: Call, opened: OpenDatabase, subject: string | null): Promise<() => void>
   /** Counts a call of the documentation or of an unknown address for the network of the caller, once. */
   other(call: Call): void
   /** Counts a token that is about to be issued to this subject. */
-  token(call: Call, host: OpenDatabase, subject: string): void
+  token(call: Call, opened: OpenDatabase, subject: string): void
   /** Counts a step of a login with a provider, or another page. */
   login(call: Call): void
   /**
@@ -78,16 +78,16 @@ export function createLimiter(
   function spend(
     call: Call,
     name: RateLimitName,
-    host: OpenDatabase | null,
+    opened: OpenDatabase | null,
     subject: string | null,
   ): void {
     if (!isOn()) return
-    const isKnown = host !== null && subject !== null
-    const { subjects, networks } = countersOf(host?.clock ?? clockOf(call))
+    const isKnown = opened !== null && subject !== null
+    const { subjects, networks } = countersOf(opened?.clock ?? clockOf(call))
     const counter = (isKnown ? subjects : networks)[name]
     if (counter === undefined) return
     const quota = isKnown
-      ? counter.spend(subject, host.database.id)
+      ? counter.spend(subject, opened.database.id)
       : counter.spend(networkOf(call.address))
     call.quota = quota
     if (quota.isOver)
@@ -95,31 +95,31 @@ export function createLimiter(
   }
 
   return {
-    request: (call, host, subject) => spend(call, kindOf(call), host, subject),
-    sync(call, host, subject, identity) {
+    request: (call, opened, subject) => spend(call, kindOf(call), opened, subject),
+    sync(call, opened, subject, identity) {
       if (!isOn() || limits.syncs === null) return
       const caller = subject ?? networkOf(call.address)
-      const scope = subject === null ? '' : host.database.id
-      const { syncsOfCallers } = countersOf(host.clock)
+      const scope = subject === null ? '' : opened.database.id
+      const { syncsOfCallers } = countersOf(opened.clock)
       const quota = syncsOfCallers.spend(caller, scope)
       if (quota.isOver) {
         call.quota = quota
         throw tooMany('syncs of all devices', ofAllDevices(limits.syncs), quota)
       }
       try {
-        spend(call, 'syncs', host, `${identity} ${caller}`)
+        spend(call, 'syncs', opened, `${identity} ${caller}`)
       } catch (error) {
         syncsOfCallers.refund(caller, scope)
         throw error
       }
     },
-    async firstSync(call, host, subject) {
+    async firstSync(call, opened, subject) {
       if (!isOn()) return () => undefined
-      const { turnsOfSubjects, turnsOfNetworks } = countersOf(host.clock)
+      const { turnsOfSubjects, turnsOfNetworks } = countersOf(opened.clock)
       const [turns, key, scope] =
         subject === null
           ? [turnsOfNetworks, networkOf(call.address), '']
-          : [turnsOfSubjects, subject, host.database.id]
+          : [turnsOfSubjects, subject, opened.database.id]
       if (turns === undefined) return () => undefined
       await turns.enter({ key, scope, signal: () => call.sent.signal })
       return () => turns.refund(key, scope)
@@ -127,7 +127,7 @@ export function createLimiter(
     other(call) {
       if (call.quota === undefined) spend(call, kindOf(call), null, null)
     },
-    token: (call, host, subject) => spend(call, 'tokens', host, subject),
+    token: (call, opened, subject) => spend(call, 'tokens', opened, subject),
     login: (call) => spend(call, 'logins', null, null),
 
     failure(call, error) {

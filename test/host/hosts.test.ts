@@ -40,7 +40,7 @@ test('closes what was not used lately when more are open than it keeps', async (
     return !isOpen('c') && !isOpen('d')
   })
   expect(['a', 'b', 'c', 'd'].map(isOpen)).toEqual([true, true, false, false])
-  expect(await held.host.database.read((tx) => tx.clients.list())).toEqual([])
+  expect(await held.opened.database.read((tx) => tx.clients.list())).toEqual([])
   const again = await hosts.open('c')
   expect(await again.database.read((tx) => tx.clients.list())).toEqual([])
 })
@@ -51,8 +51,8 @@ test('holds a database that is being opened anew as soon as it is open again', a
   await hosts.create('a')
   const reopening = hosts.reopen('a', async () => undefined)
   using held = await hosts.hold('a')
-  expect(await held.host.database.read((tx) => tx.clients.list())).toEqual([])
-  expect(held.host).toBe(await reopening)
+  expect(await held.opened.database.read((tx) => tx.clients.list())).toEqual([])
+  expect(held.opened).toBe(await reopening)
 })
 
 test('a check of all databases keeps none of them open', async () => {

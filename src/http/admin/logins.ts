@@ -29,8 +29,8 @@ export function createLogins({ sessions, clock: machine }: AdminParts) {
     const input = await readLogin(visit)
     const email = requireEmail(input['email'])
     codes.spend(call.address)
-    const host = await findDatabase(visit, requireText(input, 'database'))
-    await host?.authority.grant({
+    const opened = await findDatabase(visit, requireText(input, 'database'))
+    await opened?.authority.grant({
       parameters: { grant_type: 'otp-email', email, scopes: [CONNECT_CLIENT] },
       authorization: null,
       address: call.address,
@@ -65,9 +65,9 @@ export function createLogins({ sessions, clock: machine }: AdminParts) {
     const { call } = visit
     const database = requireText(input, 'database')
     const email = requireEmail(input['email'])
-    const host = await findDatabase(visit, database)
-    if (host === undefined) throw wrongCode()
-    const token = await host.authority.grant({
+    const opened = await findDatabase(visit, database)
+    if (opened === undefined) throw wrongCode()
+    const token = await opened.authority.grant({
       parameters: {
         grant_type: 'otp-token',
         email,
@@ -78,8 +78,8 @@ export function createLogins({ sessions, clock: machine }: AdminParts) {
       address: call.address,
     })
     if (token.type !== 'tokens') throw wrongCode()
-    return await host.authority.proofs.spend(token.accessToken, async (owner) => {
-      const client = await host.database.read((tx) => findClientOf(tx, owner, host.clock.now()))
+    return await opened.authority.proofs.spend(token.accessToken, async (owner) => {
+      const client = await opened.database.read((tx) => findClientOf(tx, owner, opened.clock.now()))
       if (client === undefined) throw wrongCode()
       const current = await findSession(visit)
       if (current?.client?.id === client.id && current.database === database) {

@@ -28,9 +28,9 @@ export function pages(http: HttpContext, describe: (error: SatchelError, call: C
   return (operationId: DoorName | null, next: (request: Addressed) => Promise<Response>) =>
     route(operationId, async (call) => {
       call.refuse = refuse
-      const host = await databaseOf(http, call)
+      const opened = await databaseOf(http, call)
       http.limits.login(call)
-      return next({ call, host })
+      return next({ call, opened })
     })
 }
 

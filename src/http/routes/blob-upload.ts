@@ -19,7 +19,7 @@ export interface Upload extends Authorised {
  * protocol.md §8.1).
  */
 export async function receiveUpload(http: HttpContext, upload: Upload): Promise<string> {
-  const { call, host, actor, id, quotas } = upload
+  const { call, opened: host, actor, id, quotas } = upload
   const { limits, timeout } = http.blobs
   const type = contentType(call)
   requireComplete(call.sent)

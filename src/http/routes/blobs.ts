@@ -31,9 +31,9 @@ export function blobRoutes(http: HttpContext) {
       ...behind(
         http,
         'downloadBlob',
-        async ({ call, host, actor }) => {
-          const blob = await findReadableBlob(host.database, actor, segment(call, 2))
-          return await blobAnswer(http, call, host, blob)
+        async ({ call, opened, actor }) => {
+          const blob = await findReadableBlob(opened.database, actor, segment(call, 2))
+          return await blobAnswer(http, call, opened, blob)
         },
         notCounted,
       ),

@@ -16,14 +16,14 @@ import { networkOf } from '../../net/networks'
 export function changesRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'changes' }).get(
     '/:database/changes',
-    ...inDatabase(http, 'listen', async ({ call, host }) => {
+    ...inDatabase(http, 'listen', async ({ call, opened }) => {
       const query = new URLSearchParams(call.query)
-      const actor = await findActor(http, call, host, query.get('token'))
+      const actor = await findActor(http, call, opened, query.get('token'))
       call.subject = actor?.subject ?? null
       // A new token would not help: the client whose upgrade is refused waits for its user.
       if (actor !== undefined) requireDoor(actor, DOORS.listen)
       const session = http.live.connect(
-        host,
+        opened,
         readClient(http, call, query),
         actor,
         networkOf(call.address),
@@ -49,12 +49,12 @@ export function changesRoutes(http: HttpContext): AnyElysia {
 async function findActor(
   http: HttpContext,
   call: Call,
-  host: OpenDatabase,
+  opened: OpenDatabase,
   token: string | null,
 ): Promise<Actor | undefined> {
-  if (token === null) return await actorOf(http, call, host)
+  if (token === null) return await actorOf(http, call, opened)
   try {
-    return await host.authority.verify(token)
+    return await opened.authority.verify(token)
   } catch (error) {
     const shown = http.limits.failure(call, error)
     if (shown instanceof SatchelError && shown.code === 'INVALID_TOKEN') return undefined

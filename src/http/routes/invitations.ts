@@ -16,18 +16,18 @@ export function invitationRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'invitations' })
     .get(
       '/:database/invitation',
-      ...asPage('showInvitation', async ({ call, host }) => {
-        const shown = await host.invitations.show(secretOf(call), http.origins.isDevelopment())
+      ...asPage('showInvitation', async ({ call, opened }) => {
+        const shown = await opened.invitations.show(secretOf(call), http.origins.isDevelopment())
         return pageAnswer(call, invitationPage(shown), { sendsForm: true })
       }),
     )
     .post(
       '/:database/invitation',
-      ...asPage('answerInvitation', async ({ call, host }) => {
+      ...asPage('answerInvitation', async ({ call, opened }) => {
         requireOwnPage(call.sent)
         const secret = secretOf(call)
         const form = await readForm(http.bodies, call.sent, ['answer'], 'The answer must be a form')
-        await host.invitations.answer(secret, requireAnswer(form.get('answer')))
+        await opened.invitations.answer(secret, requireAnswer(form.get('answer')))
         return seeOther(call, `?token=${secret}`)
       }),
     )

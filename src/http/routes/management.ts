@@ -9,21 +9,21 @@ import { MOST_BYTES, requireFields } from './operations'
 export function managementRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'management' }).post(
     '/:database/clients/connect',
-    ...inDatabase(http, 'connectClient', async ({ call, host }) => {
-      http.limits.request(call, host, null)
+    ...inDatabase(http, 'connectClient', async ({ call, opened }) => {
+      http.limits.request(call, opened, null)
       const token = bearerToken(call.sent.headers.get('authorization'))
-      const source = { scratch: host.scratch, maxBytes: MOST_BYTES }
+      const source = { scratch: opened.scratch, maxBytes: MOST_BYTES }
       try {
-        const client = await host.authority.proofs.spend(token, (email) =>
+        const client = await opened.authority.proofs.spend(token, (email) =>
           http.bodies.json(call, source, (given) => {
             const requirePending = requireFields(given)['requireUnverified'] === true
             const { address } = call
             const operation = 'client.connect'
-            const change = { operation, database: host.name, caller: email, address }
+            const change = { operation, database: opened.name, caller: email, address }
             return http.record(change, (record) =>
-              host.database.write((tx) => {
+              opened.database.write((tx) => {
                 record(tx)
-                return connectClient(tx, host.clock, email, requirePending)
+                return connectClient(tx, opened.clock, email, requirePending)
               }),
             )
           }),

@@ -21,27 +21,27 @@ export function oauthRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'oauth' })
     .get(
       '/:database/auth-providers',
-      ...inDatabase(http, 'listLoginProviders', async ({ call, host }) => {
+      ...inDatabase(http, 'listLoginProviders', async ({ call, opened }) => {
         http.limits.login(call)
-        const { providers, otpEnabled } = await host.database.read((tx) => ({
+        const { providers, otpEnabled } = await opened.database.read((tx) => ({
           providers: listProviders(tx),
-          otpEnabled: host.mailer.isReady(tx),
+          otpEnabled: opened.mailer.isReady(tx),
         }))
         return answer(call, JSON.stringify({ providers: providers.map(describe), otpEnabled }))
       }),
     )
     .get(
       '/:database/oauth/login/:provider',
-      ...asPage('beginLogin', async ({ call, host }) => {
+      ...asPage('beginLogin', async ({ call, opened }) => {
         const query = new URLSearchParams(call.query)
-        const address = await requireAddress(host)
+        const address = await requireAddress(opened)
         const provider = segment(call, 3)
         if (isOtherName(call.sent, address) && !query.has(MOVED)) {
           query.set(MOVED, '1')
           const login = `${address}/oauth/login/${encodeURIComponent(provider)}`
           return seeOther(call, `${login}?${query.toString()}`)
         }
-        const step = await host.providers.begin({
+        const step = await opened.providers.begin({
           provider,
           redirectUri: query.get('redirect_uri'),
           scopes: query.get('scopes'),
@@ -52,19 +52,19 @@ export function oauthRoutes(http: HttpContext): AnyElysia {
     )
     .get(
       '/:database/oauth/callback/:provider',
-      ...asPage(null, async ({ call, host }) => {
-        const step = await host.providers.finish({
+      ...asPage(null, async ({ call, opened }) => {
+        const step = await opened.providers.finish({
           provider: segment(call, 3),
           query: new URLSearchParams(call.query),
-          ...contactOf(http, call, await requireAddress(host)),
+          ...contactOf(http, call, await requireAddress(opened)),
         })
         return redirect(http, call, step)
       }),
     )
     .post(
       '/:database/oauth/callback/:provider',
-      ...asPage(null, async ({ call, host }) => {
-        const address = await requireAddress(host)
+      ...asPage(null, async ({ call, opened }) => {
+        const address = await requireAddress(opened)
         const sentence = 'The answer of a provider must be a form'
         const query = await readForm(http.bodies, call.sent, POSTED, sentence)
         const callback = callbackAddress(address, encodeURIComponent(segment(call, 3)))
@@ -115,8 +115,8 @@ function describe(provider: Provider) {
 }
 
 /** Throws `NO_PUBLIC_ADDRESS`. */
-async function requireAddress(host: OpenDatabase): Promise<string> {
-  const address = await host.address()
+async function requireAddress(opened: OpenDatabase): Promise<string> {
+  const address = await opened.address()
   if (address !== null) return address
   throw new SatchelError(
     'NO_PUBLIC_ADDRESS',

@@ -96,14 +96,14 @@ export function operations(http: HttpContext, paths: TablePaths): readonly Opera
 
   /** Stores the objects in the body; with `key` a single one, whose key is in the path. */
   async function store(request: Authorised, key?: string): Promise<Response> {
-    const { call, host, actor } = request
+    const { call, opened, actor } = request
     const { limits, offload: rule } = http.blobs
     const table = tableOf(call)
-    const beginOffload = offloadWith({ contents: host.blobs, limits, rule })
-    const target = { actor, table, beginOffload, limits: http.writeLimits, now: host.clock.now() }
+    const beginOffload = offloadWith({ contents: opened.blobs, limits, rule })
+    const target = { actor, table, beginOffload, limits: http.writeLimits, now: opened.clock.now() }
     // Before the body is read: a caller who may not write need not send it.
-    const plan = await prepareUpsert(host.database, target)
-    return http.bodies.json(call, host, (body, bytes) =>
+    const plan = await prepareUpsert(opened.database, target)
+    return http.bodies.json(call, opened, (body, bytes) =>
       storeObjects(body, bytes, plan, { request, table, key }),
     )
   }
@@ -112,14 +112,14 @@ export function operations(http: HttpContext, paths: TablePaths): readonly Opera
     body: unknown,
     bytes: number,
     plan: UpsertPlan,
-    { request: { call, host, actor }, table, key }: Storing,
+    { request: { call, opened, actor }, table, key }: Storing,
   ): Promise<Response> {
     const isArray = Array.isArray(body) && key === undefined
     const isMinimal = wantsMinimal(call.sent)
     const expected = bytes + ADDED_BYTES * countOf(body)
     // Before anything is stored: the answer repeats the objects.
     if (!isMinimal && expected > UNCOUNTED_BYTES) call.reservation.reserve(expected)
-    const stored = upsertObjects(host.database, {
+    const stored = upsertObjects(opened.database, {
       actor,
       table,
       limits: http.writeLimits,
@@ -129,13 +129,13 @@ export function operations(http: HttpContext, paths: TablePaths): readonly Opera
       isArray,
       key,
       signal: isArray && body.length > OBJECTS_WITHOUT_SIGNAL ? call.sent.signal : undefined,
-      now: host.clock.now(),
-      rulesByTable: plan.table.builtIn ? rowRulesWith(sendInvitationFor(call, host)) : ROW_RULES,
+      now: opened.clock.now(),
+      rulesByTable: plan.table.builtIn ? rowRulesWith(sendInvitationFor(call, opened)) : ROW_RULES,
     })
     return answerStored(call, stored, isArray, isMinimal)
   }
 
-  async function list({ call, host, actor }: Authorised): Promise<Response> {
+  async function list({ call, opened, actor }: Authorised): Promise<Response> {
     const query = parseFilters(translateQuery?.(call.query) ?? call.query)
     let chunks = 0
     const reserve = (bytes: number) => {
@@ -144,7 +144,7 @@ export function operations(http: HttpContext, paths: TablePaths): readonly Opera
       chunks += 1
       call.reservation.reserve(bytes)
     }
-    const found = await listObjects(host.database, actor, view, tableOf(call), query, reserve)
+    const found = await listObjects(opened.database, actor, view, tableOf(call), query, reserve)
     const options = {
       failed: (error: unknown) => http.failure(call.id, error),
       reservation: call.reservation,
@@ -152,15 +152,15 @@ export function operations(http: HttpContext, paths: TablePaths): readonly Opera
     return answer(call, jsonArray(found, options), { headers: nextLink(call, found.after) })
   }
 
-  async function get({ call, host, actor }: Authorised): Promise<Response> {
-    return answer(call, await getObject(host.database, actor, view, tableOf(call), keyOf(call)))
+  async function get({ call, opened, actor }: Authorised): Promise<Response> {
+    return answer(call, await getObject(opened.database, actor, view, tableOf(call), keyOf(call)))
   }
 
-  async function remove({ call, host, actor }: Authorised): Promise<Response> {
+  async function remove({ call, opened, actor }: Authorised): Promise<Response> {
     const [table, key] = [tableOf(call), keyOf(call)]
-    const now = host.clock.now()
+    const now = opened.clock.now()
     const removal = { actor, view, table, key, now, rulesByTable: ROW_RULES }
-    await removeObject(host.database, removal)
+    await removeObject(opened.database, removal)
     return answer(call, null, { status: 204, type: null })
   }
 
@@ -193,8 +193,8 @@ function answerStored(
   })
 }
 
-function sendInvitationFor(call: Call, host: OpenDatabase): SendInvitation {
-  return (tx, facts) => host.invitations.send(tx, facts, call.sent.headers.get('origin'))
+function sendInvitationFor(call: Call, opened: OpenDatabase): SendInvitation {
+  return (tx, facts) => opened.invitations.send(tx, facts, call.sent.headers.get('origin'))
 }
 
 /** The properties that the server adds to an object have about this many bytes. */

@@ -28,11 +28,11 @@ export function operationRoutes(
 async function answerOperation(
   http: HttpContext,
   operation: RestOperation,
-  { call, host, actor }: Authorised,
+  { call, opened, actor }: Authorised,
 ): Promise<Response> {
   const { method, body: whole, isLarge, isLong } = operation
-  const { database, clock, scratch } = host
-  const path: Record<string, string> = { database: host.name }
+  const { database, clock, scratch } = opened
+  const path: Record<string, string> = { database: opened.name }
   for (const [index, part] of operation.path.split('/').entries()) {
     if (part.startsWith(':')) path[part.slice(1)] = segment(call, index)
   }

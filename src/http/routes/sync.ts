@@ -58,21 +58,21 @@ export function createSync(http: HttpContext): AnswerSync {
     if (streams.isShared) streamed(characters)
   }
 
-  async function respond({ call, host, actor }: Authorised): Promise<Response> {
+  async function respond({ call, opened, actor }: Authorised): Promise<Response> {
     const isAnonymous = actor.subject === null
     // A large body, or a first sync that waits for others, takes longer.
     using stack = new DisposableStack()
     stack.use(keepOpen(call))
-    stack.use(await http.hosts.hold(host.name))
+    stack.use(await http.hosts.hold(opened.name))
     // Before the body is read: a request that waits takes no memory for it.
-    const refund = await http.limits.firstSync(call, host, actor.subject)
+    const refund = await http.limits.firstSync(call, opened, actor.subject)
     if (!isAnonymous) {
-      await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
+      await opened.database.read((tx) => requireWriter(tx, actor, opened.clock.now()))
     }
     const maxBytes = isAnonymous ? READ_ONLY_BYTES : LIMITS.bytes
-    const source = { scratch: host.scratch, maxBytes, reader }
+    const source = { scratch: opened.scratch, maxBytes, reader }
     const stored = await bodies.json(call, source, (request, bytes) =>
-      store({ call, host, actor, refund, bytes }, movedBy(request, host.lead()), stack),
+      store({ call, opened, actor, refund, bytes }, movedBy(request, opened.lead()), stack),
     )
     const { first, rest } = await begin(stored, async () => {
       const yields = () => call.reservation.yields()
@@ -95,36 +95,36 @@ export function createSync(http: HttpContext): AnswerSync {
 
   /** Stores the changes of the request. The live connections of its client rest until `stack` is disposed. */
   async function store(
-    { call, host, actor, refund, bytes }: Counted,
+    { call, opened, actor, refund, bytes }: Counted,
     request: SyncRequest,
     stack: DisposableStack,
   ): Promise<StoredRequest> {
     const { subject } = actor
-    const database = host.through('sync')
+    const database = opened.through('sync')
     http.syncs.pulls += 1
     if (request.transactions.length > 0) http.syncs.pushes += 1
     const isFirst = isFirstSync(request, subject)
     if (!isFirst) {
       refund()
-      http.limits.sync(call, host, subject, request.clientIdentity)
+      http.limits.sync(call, opened, subject, request.clientIdentity)
     }
     const sendInvitation: SendInvitation = (tx, facts) =>
-      host.invitations.send(tx, facts, call.sent.headers.get('origin'))
+      opened.invitations.send(tx, facts, call.sent.headers.get('origin'))
     const isPatient = () => isFirst && !call.sent.signal.aborted
-    const answering = stack.use(http.live.answering(host, request.clientIdentity, subject))
+    const answering = stack.use(http.live.answering(opened, request.clientIdentity, subject))
     const pull = await patiently(isPatient, () =>
       storeRequest(database, {
         actor,
         request,
-        now: host.clock.now(),
+        now: opened.clock.now(),
         rulesByTable: mayInvite(request) ? rowRulesWith(sendInvitation) : ROW_RULES,
         limits: http.writeLimits,
         ...(mayTakeLong(request) ? { signal: call.sent.signal } : {}),
         ...(bytes > MIN_LARGE_REQUEST_BYTES ? { relieve } : {}),
-        contents: host.blobs,
+        contents: opened.blobs,
         refused: (rows) =>
           http.rejected(
-            { requestId: call.id, database: host.name, subject, device: request.clientIdentity },
+            { requestId: call.id, database: opened.name, subject, device: request.clientIdentity },
             rows,
           ),
         report: (damage) => http.failure(call.id, damage),

@@ -17,21 +17,21 @@ export function tokenRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'tokens' })
     .post(
       '/:database/token',
-      ...inDatabase(http, 'requestToken', ({ call, host }) =>
-        grantToken(http, call, host.authority.grant, (subject) =>
-          http.limits.token(call, host, subject),
+      ...inDatabase(http, 'requestToken', ({ call, opened }) =>
+        grantToken(http, call, opened.authority.grant, (subject) =>
+          http.limits.token(call, opened, subject),
         ),
       ),
     )
     .get(
       '/:database/token/validate',
-      ...inDatabase(http, 'validateToken', async ({ call, host }) => {
+      ...inDatabase(http, 'validateToken', async ({ call, opened }) => {
         try {
-          const claims = await host.authority.claims(
+          const claims = await opened.authority.claims(
             bearerToken(call.sent.headers.get('authorization')),
           )
           call.subject = String(claims['sub'])
-          http.limits.request(call, host, call.subject)
+          http.limits.request(call, opened, call.subject)
           return answer(call, JSON.stringify({ valid: true, claims }))
         } catch (error) {
           return invalid(call, http.limits.failure(call, error))
@@ -40,9 +40,9 @@ export function tokenRoutes(http: HttpContext): AnyElysia {
     )
     .get(
       '/:database/.well-known/jwks.json',
-      ...inDatabase(http, 'listPublicKeys', async ({ call, host }) => {
-        http.limits.request(call, host, null)
-        return answer(call, JSON.stringify(await host.authority.keys()), {
+      ...inDatabase(http, 'listPublicKeys', async ({ call, opened }) => {
+        http.limits.request(call, opened, null)
+        return answer(call, JSON.stringify(await opened.authority.keys()), {
           type: 'application/jwk-set+json',
           headers: PUBLISHED,
         })

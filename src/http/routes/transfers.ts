@@ -27,7 +27,7 @@ export function transferRoutes(http: HttpContext): AnyElysia {
       '/:database/export/stream',
       ...behind(http, 'exportLines', async (request) => {
         await requireReader(request)
-        const pieces = exportStream(request.host.database, selectionOf(request.call))
+        const pieces = exportStream(request.opened.database, selectionOf(request.call))
         return await send(http, request, textOf(pieces), 'application/x-ndjson')
       }),
     )
@@ -35,19 +35,19 @@ export function transferRoutes(http: HttpContext): AnyElysia {
       '/:database/export',
       ...behind(http, 'exportDatabase', async (request) => {
         await requireReader(request)
-        const pieces = exportDatabase(request.host.database, 'json', selectionOf(request.call))
+        const pieces = exportDatabase(request.opened.database, 'json', selectionOf(request.call))
         return await send(http, request, textOf(pieces), 'application/json')
       }),
     )
     .get(
       '/:database/export/blobs',
       ...behind(http, 'exportBlobs', async (request) => {
-        const { call, host } = request
+        const { call, opened } = request
         await requireReader(request)
-        const { blobs } = await host.database.read((tx) => tx.blobs.usage(null))
+        const { blobs } = await opened.database.read((tx) => tx.blobs.usage(null))
         if (blobs === 0) return answer(call, null, { status: 204, type: null })
         const ids = new URLSearchParams(call.query).get('blobIds')?.split(',')
-        const pieces = exportBlobs(host.transfer, host.clock.now(), selectionOf(call), ids)
+        const pieces = exportBlobs(opened.transfer, opened.clock.now(), selectionOf(call), ids)
         return await send(http, request, pieces, 'application/octet-stream')
       }),
     )
@@ -62,21 +62,21 @@ const IMPORTS = [
 
 async function receive(
   http: HttpContext,
-  { call, host, actor }: Authorised,
+  { call, opened, actor }: Authorised,
   bytes: typeof bytesOf,
 ): Promise<Response> {
   const { address } = call
-  const change = { operation: 'import', database: host.name, caller: actor, address }
+  const change = { operation: 'import', database: opened.name, caller: actor, address }
   using stack = new DisposableStack()
-  const held = stack.use(await http.hosts.hold(host.name))
+  const held = stack.use(await http.hosts.hold(opened.name))
   stack.use(keepOpen(call))
   const imported = await http.record(change, async (record) => {
-    const allow = (tx: ReadTx) => requireWriter(tx, actor, host.clock.now())
-    await host.database.write((tx) => {
+    const allow = (tx: ReadTx) => requireWriter(tx, actor, opened.clock.now())
+    await opened.database.write((tx) => {
       allow(tx)
       record(tx, 'begun')
     })
-    return await importFile(held.host.transfer, host.clock, bytes(http, call), {
+    return await importFile(held.opened.transfer, opened.clock, bytes(http, call), {
       target: null,
       isAtomic: false,
       isDryRun: false,
@@ -137,8 +137,8 @@ async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-async function requireReader({ host, actor }: Authorised): Promise<void> {
-  await host.database.read((tx) => requireStanding(tx, actor))
+async function requireReader({ opened, actor }: Authorised): Promise<void> {
+  await opened.database.read((tx) => requireStanding(tx, actor))
 }
 
 /** Streams a file, to a reader who may still read when each piece was read. The database stays open until its end. */
@@ -148,9 +148,9 @@ async function send(
   pieces: AsyncGenerator<Uint8Array, void>,
   type: string,
 ): Promise<Response> {
-  const { call, host } = request
+  const { call, opened } = request
   using undo = new DisposableStack()
-  undo.use(await http.hosts.hold(host.name))
+  undo.use(await http.hosts.hold(opened.name))
   // Finding the next objects of a part may take longer; a reader that stalls is cut by the stream.
   undo.use(keepOpen(call))
   undo.defer(() => void pieces.return())
