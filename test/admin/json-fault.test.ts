@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { isJson } from '../domain/json/is-json'
 import * as fc from 'fast-check'
 import { faultSteps, findFault, findUnexpected } from '../../src/admin/page/object/json-fault'
 import { stepsOf } from './steps'
@@ -31,15 +32,6 @@ test('all before the place of a fault is right, and the sign there is wrong', ()
   )
   expect(faults).toBeGreaterThan(100)
 })
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
 
 test('a fault is told with its line, its column and what is expected', () => {
   const told: readonly (readonly [text: string, sentence: string])[] = [

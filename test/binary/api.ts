@@ -6,7 +6,6 @@ export interface Caller {
   /** The answer's body as JSON; fails unless the status is the expected one. */
   get<T>(path: string, status?: number): Promise<T>
   post<T>(path: string, body: unknown, status?: number): Promise<T>
-  remove(path: string, status?: number): Promise<void>
 }
 
 /** Calls with an access token, or anonymously. */
@@ -28,6 +27,5 @@ export function callMain({ url }: Ready, accessToken?: string): Caller {
     get: async <T>(path: string, status = 200) => (await call('GET', path, status)) as T,
     post: async <T>(path: string, body: unknown, status = 200) =>
       (await call('POST', path, status, body)) as T,
-    remove: async (path, status = 204) => void (await call('DELETE', path, status)),
   }
 }

@@ -1,6 +1,5 @@
 import { readdirSync, readlinkSync } from 'node:fs'
-import { connect } from 'node:net'
-import { setupExecutable } from '../promises/setup'
+import { setupExecutable, sendUnread } from '../promises/setup'
 import type { Finding } from './experiment'
 
 const READERS = 100
@@ -22,16 +21,10 @@ export async function stallReaders(rounds: number): Promise<Finding> {
     for (let part = 0; part < 10; part += 1) {
       await root.post('/public/items', objects, { prefer: 'return=minimal' })
     }
-    const { hostname, port } = new URL(executable.url)
     for (let round = 1; round <= rounds; round += 1) {
       const before = socketsOf(executable.served.pid)
-      const sockets = Array.from({ length: READERS }, () => {
-        const socket = connect(Number(port), hostname)
-        socket.on('error', () => undefined)
-        socket.pause()
-        socket.write('GET /main/public/items HTTP/1.1\r\nHost: x\r\n\r\n')
-        return socket
-      })
+      const request = 'GET /main/public/items HTTP/1.1\r\nHost: x\r\n\r\n'
+      const sockets = Array.from({ length: READERS }, () => sendUnread(executable.url, request))
       const seconds = await secondsUntil(() => socketsOf(executable.served.pid) <= before + 2)
       for (const socket of sockets) socket.destroy()
       facts.push(`cut after ${seconds} s`)

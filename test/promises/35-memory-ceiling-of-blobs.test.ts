@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import process from 'node:process'
 import { ALICE } from '../http/setup'
 import { shortestTime, until } from '../timing'
-import { type Executable, setupExecutable } from './setup'
+import { type Executable, setupExecutable, sendUnread } from './setup'
 
 /**
  * Promise 35 for blobs: 100 parallel uploads of maximal size and 100 readers who take nothing stay
@@ -88,22 +88,16 @@ test('promise 35: many readers of a blob who take nothing use no memory and dela
     expect(await upload(executable, `/main/blob/${name}`, token)).toBe(200)
   const alone = await shortestTime(1, () => store('large'))
   const calm = executable.memory().now
-  const { hostname, port } = new URL(executable.url)
   const kinds = [
     '',
     'Range: bytes=5-\r\n',
     'Range: bytes=0-9,20-7000000\r\n',
     'If-Range: "x"\r\nRange: bytes=0-9\r\n',
   ]
-  const sockets = Array.from({ length: MANY }, (_, n) => {
-    const socket = connect(Number(port), hostname)
-    socket.on('error', () => undefined)
-    socket.pause()
-    socket.write(
-      `GET /main/blob/1:large HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${kinds[n % kinds.length]}\r\n`,
-    )
-    return socket
-  })
+  const request = `GET /main/blob/1:large HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`
+  const sockets = Array.from({ length: MANY }, (_, n) =>
+    sendUnread(executable.url, `${request}${kinds[n % kinds.length]}\r\n`),
+  )
   await Bun.sleep(1_000)
   let n = 0
   await until(async () => (await shortestTime(1, () => store(`other${(n += 1)}`))) / alone < 20)

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import process from 'node:process'
 import { ALICE } from '../http/setup'
 import { shortestTime, until } from '../timing'
-import { type Executable, setupExecutable } from './setup'
+import { type Executable, setupExecutable, sendUnread } from './setup'
 
 /**
  * Promise 35: memory has a ceiling. 100 parallel posts of maximal size (anonymous ones are answered
@@ -216,14 +216,8 @@ describe('promise 35: readers who take nothing', () => {
     }
     const postSmall = async () => (await root.post('/public/items', { text: 'small' })).status
     const alone = await shortestTime(10, postSmall)
-    const { hostname, port } = new URL(executable.url)
-    const sockets = Array.from({ length: MANY }, () => {
-      const socket = connect(Number(port), hostname)
-      socket.on('error', () => undefined)
-      socket.pause()
-      socket.write('GET /main/public/items HTTP/1.1\r\nHost: x\r\n\r\n')
-      return socket
-    })
+    const request = 'GET /main/public/items HTTP/1.1\r\nHost: x\r\n\r\n'
+    const sockets = Array.from({ length: MANY }, () => sendUnread(executable.url, request))
     // They fill what the network holds for them, and a busy machine may refuse writes meanwhile; then they wait at no cost.
     const isCalm = async () => (await shortestTime(10, postSmall)) / alone < 20
     await until(async () => (await isCalm()) && (await postSmall()) === 200)
@@ -235,17 +229,6 @@ describe('promise 35: readers who take nothing', () => {
 })
 
 describe('promise 35: large answers that nobody takes', () => {
-  /** Sends a request and reads nothing of its answer. */
-  function ignore(executable: Executable, request: string, body: readonly Buffer[] = []): Socket {
-    const { hostname, port } = new URL(executable.url)
-    const socket = connect(Number(port), hostname)
-    socket.on('error', () => undefined)
-    socket.pause()
-    socket.write(request)
-    for (const part of body) socket.write(part)
-    return socket
-  }
-
   /** Large answers of this kind reach a reader who takes them, at the latest after the stalled ones are cut. */
   async function requireServed(read: () => Promise<{ status: number; text: string }>) {
     for (;;) {
@@ -270,7 +253,7 @@ describe('promise 35: large answers that nobody takes', () => {
     const large = { id: 'large', text: 'x'.repeat(LARGEST - 100) }
     await root.post('/public/items', large, { prefer: 'return=minimal' })
     const request = `GET /main${path} HTTP/1.1\r\nHost: x\r\n\r\n`
-    const sockets = Array.from({ length: MANY }, () => ignore(executable, request))
+    const sockets = Array.from({ length: MANY }, () => sendUnread(executable.url, request))
     await Bun.sleep(500)
     await requireServed(() => root.get(path))
     await requireServed(() => executable.anyone.get(path))
@@ -290,7 +273,7 @@ describe('promise 35: large answers that nobody takes', () => {
       `Authorization: Bearer ${alice.token}\r\n${LENGTH}\r\n\r\n`
     const sockets = []
     for (let n = 0; n < 40; n += 1) {
-      const socket = ignore(executable, request, parts)
+      const socket = sendUnread(executable.url, request, parts)
       // It takes the beginning of the answer, which tells that the object was stored.
       socket.resume()
       await new Promise((resolve) => socket.once('data', resolve))

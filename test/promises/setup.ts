@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
 import { openSession, type Session } from '../../src/control/session'
 import { asClient } from '../auth/setup'
 import { type Served, type Surroundings, serve } from '../binary/setup'
@@ -83,6 +84,17 @@ export async function setupExecutable(options: StartOptions = {}): Promise<Execu
   const executable = undo.use(await startExecutable(folder, options))
   const parts = undo.move()
   return { ...executable, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+}
+
+/** Sends a request over a connection of its own and takes nothing of the answer. */
+export function sendUnread(url: string, request: string, body: readonly Buffer[] = []): Socket {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => undefined)
+  socket.pause()
+  socket.write(request)
+  for (const part of body) socket.write(part)
+  return socket
 }
 
 function memoryOf(pid: number) {

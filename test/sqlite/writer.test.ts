@@ -3,7 +3,7 @@ import { describe, expect, spyOn, test } from 'bun:test'
 import type { Step, WriteTx } from '../../src/domain/store/store'
 import { SatchelError } from '../../src/domain/value/error'
 import { declare, fresh, keyOf, NOW, refusalOf, WHOLE } from '../contract/fixture'
-import { turns, until } from '../timing'
+import { countTurns, turns, until } from '../timing'
 import { setupWriter, type SetupWriter } from './setup'
 import type { Table } from '../../src/domain/store/tables'
 
@@ -427,20 +427,13 @@ describe('others get turns', () => {
     const turns: number[] = []
     /** Does the work for some of the objects in each step. */
     const counted = async (work: (tx: WriteTx, from: number, to: number) => void) => {
-      let count = 0
-      let isOver = false
-      const tick = () => {
-        count += 1
-        if (!isOver) setImmediate(tick)
-      }
-      tick()
+      using counter = countTurns()
       await writer.runSteps(async (step) => {
         for (let from = 0; from < objects; from += 256) {
           await step((tx) => work(tx, from, from + 256))
         }
       })
-      isOver = true
-      turns.push(count)
+      turns.push(counter.turns)
     }
     await counted((tx, from, to) => tx.objects.put(table, puts.slice(from, to), NOW))
     const stored = await writer.run((tx) =>
@@ -477,16 +470,9 @@ describe('others get turns', () => {
         tx.memberships.put({ source: `members:${n}`, realm: 7, userId, email: null, ...rights })
       }
     })
-    let count = 0
-    let isOver = false
-    const tick = () => {
-      count += 1
-      if (!isOver) setImmediate(tick)
-    }
-    tick()
+    using counter = countTurns()
     await writer.run((tx) => tx.memberships.removeOfRealm(7))
-    isOver = true
-    expect(count).toBeGreaterThan(3)
+    expect(counter.turns).toBeGreaterThan(3)
     const { connection } = writer
     expect(connection.prepare('SELECT 1 FROM memberships LIMIT 1').get()).toBeNull()
   })

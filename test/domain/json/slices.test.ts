@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { countTurns } from '../../timing'
 import * as fc from 'fast-check'
 import { JSON_LIMITS, parseJson } from '../../../src/domain/json/scan'
 import { scanInSlices, SLICE } from '../../../src/domain/json/slices'
@@ -111,17 +112,9 @@ describe('JSON that is parsed in slices', () => {
     ],
   ])('lets others have a turn after every few slices: %s', async (_, text, message) => {
     const bytes = Buffer.from(text)
-    let turns = 0
-    let isOver = false
-    const probe = (async () => {
-      while (!isOver) {
-        await new Promise((resolve) => setImmediate(resolve))
-        turns += 1
-      }
-    })()
+    using counter = countTurns()
     const outcome = await outcomeOf(() => inSlices(bytes))
-    isOver = true
-    await probe
+    const { turns } = counter
     // No slice is longer than two, and the scan has turns of its own.
     expect(turns).toBeGreaterThan(bytes.length / SLICE / 2)
     if (message === undefined) expect(outcome).toEqual({ value: JSON.parse(text) as unknown })

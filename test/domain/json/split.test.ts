@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { isJson } from './is-json'
 import * as fc from 'fast-check'
 import { SatchelError } from '../../../src/domain/value/error'
 import { JSON_LIMITS, parseJson } from '../../../src/domain/json/scan'
@@ -175,13 +176,4 @@ function textAt(text: string, part: JsonPart): string {
     .join('\n')
     .slice(part.column - 1)
   return Buffer.from(rest, 'latin1').toString()
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { isJson } from './is-json'
 import * as fc from 'fast-check'
 import { findJsonFault, offsetInString } from '../../../src/domain/json/syntax'
 import { positionAt } from '../../../src/domain/value/position'
@@ -99,12 +100,3 @@ function damagedJson(): fc.Arbitrary<string> {
 }
 
 const SCRAPS = [...Array.from('[]{},:"\\ \n1e.-+0tfn\u0001é'), '', 'null', '\\u00', '""', '0.']
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -10,7 +10,7 @@ import { createBodies } from '../../../src/http/body/body'
 import { afterKnock, ALICE, BOB, type DataServer, exchange, KNOCK, setupData } from '../setup'
 import { createTestClock } from '../../auth/setup'
 import { temporaryFolder } from '../../setup'
-import { until } from '../../timing'
+import { countTurns, until } from '../../timing'
 import { share } from '../../setup'
 
 const MIB = 1024 * 1024
@@ -319,17 +319,9 @@ describe('large bodies', () => {
     const text = 'y'.repeat(120)
     const objects = Array.from({ length: 90_000 }, (_, n) => `{"id":"k${n}","text":"${text}"}`)
     const body = `[${objects.join(',\n')},\n{"id":]`
-    let turns = 0
-    let isOver = false
-    const probe = (async () => {
-      while (!isOver) {
-        await new Promise((resolve) => setImmediate(resolve))
-        turns += 1
-      }
-    })()
+    using counter = countTurns()
     const answer = await alice.send('POST', '/my/plain', { body })
-    isOver = true
-    await probe
+    const { turns } = counter
     expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
     expect(answer.text).toContain('a value is expected at line 90001, column 7')
     expect(turns).toBeGreaterThan(body.length / SLICE / 2)
