@@ -78,11 +78,13 @@ export async function* pagesOf<T>(
   use: (tx: ReadTx, table: Table, page: Page) => T,
   { after: start, realms, choice, size = CHUNK }: Part = {},
 ): AsyncGenerator<T> {
-  const lookup = choice && indexedFilter(table, filtersOf(choice))?.lookup
+  const filters = choice && filtersOf(choice)
   let after = start
   do {
-    const query: PageQuery = { after, size, realms, lookup }
     const { used, next } = await database.read((tx) => {
+      // An index may have gone since the page before.
+      const lookup = filters && indexedFilter(tx.tables.find(table.name) ?? table, filters)?.lookup
+      const query: PageQuery = { after, size, realms, lookup }
       const page = tx.objects.page(table, query)
       return { used: use(tx, table, page), next: page.next }
     })

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { removeObject } from '../../../src/domain/object/remove'
+import { requireTable } from '../../../src/domain/object/tables'
 import { exportDatabase } from '../../../src/domain/transfer/export'
+import { readRows } from '../../../src/domain/transfer/rows'
 import { refusalOf } from '../../auth/setup'
 import { type TestDatabase, dataOf, exportText, lines, objectsOf, setupDatabase } from './setup'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
@@ -110,6 +112,24 @@ describe('an export', () => {
     expect(objectsOf(await base.export('ndjson', inRealm))).toEqual(['todo k3'])
     const realms = { table: 'realms', choice: { ...all, search: 'rlm-a' } }
     expect(objectsOf(await base.export('ndjson', realms))).toEqual(['realms rlm-a'])
+  })
+
+  test('of some objects has all of them though the index of their filter goes meanwhile', async () => {
+    await using base = await setupDatabase()
+    const rows = Array.from({ length: 3_000 }, (_, n) =>
+      at('rlm-public', 'todo', `k${n}`, { n: 1 }),
+    )
+    await base.import(lines({ type: 'schema', tables: { todo: '@id, n' }, sealed: false }, ...rows))
+    const { database } = base
+    const todo = await database.read((tx) => requireTable(tx, 'todo'))
+    const choice = { filter: 'n=1', search: '', prefix: '' }
+    let count = 0
+    for await (const page of readRows(database, todo, choice)) {
+      if (count === 0) await base.import('{"schema":{"todo":"@id"}}')
+      await base.jobs.idle()
+      count += page.rows.length
+    }
+    expect(count).toBe(3_000)
   })
 
   test('of a table that is not there or hidden is refused', async () => {
