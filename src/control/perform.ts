@@ -93,6 +93,9 @@ export function answerPerforming(
       if (!(error instanceof SatchelError) && !streams.signal?.aborted)
         serverLog.error('A command failed', { error })
       await writer.write(writeEvent({ error: toWire(error, statusOf) }))
+    } finally {
+      // The rest of a file that was refused: its sender and its timers wait.
+      streams.upload?.cancel().catch(() => undefined)
     }
     await writer.close()
   }

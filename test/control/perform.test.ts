@@ -117,6 +117,19 @@ describe('an operation with many rows', () => {
   })
 })
 
+test('an upload ends with an operation that does not read it', async () => {
+  await using server = await setup()
+  const cancelled = Promise.withResolvers<void>()
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new Uint8Array(1)),
+    cancel: () => cancelled.resolve(),
+  })
+  const ended = new AbortController().signal
+  const answer = emitting(server.folder, [], undefined, { body, signal: ended, ended })
+  expect(await answer.text()).toContain('done')
+  await cancelled.promise
+})
+
 describe('an answer whose caller may hear no more', () => {
   const gone = new SatchelError('SESSION_ENDED', 'The login has ended')
   const last = { error: { status: 401, code: gone.code, message: gone.message } }
