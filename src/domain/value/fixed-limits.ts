@@ -16,7 +16,7 @@ export interface FixedLimit {
     | 'the oldest is forgotten'
     | 'it is executed, and not kept'
     | 'the others are left out'
-    | 'others wait, and one whose reader stalls for seconds is cut'
+    | 'others wait, and one of which nothing is taken for 10 seconds is cut'
 }
 
 /**
@@ -137,7 +137,7 @@ export const FIXED_LIMITS = {
     most: 2,
     unit: 'at a time',
     of: 'long answers to syncs of a user, or of a network without a token, of eight to all callers',
-    beyond: 'others wait, and one whose reader stalls for seconds is cut',
+    beyond: 'others wait, and one of which nothing is taken for 10 seconds is cut',
   },
   frameMebibytes: {
     most: 64,

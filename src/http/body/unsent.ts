@@ -19,6 +19,8 @@ const STALLED_MS = 5_000
 /** … or when it has waited for its reader longer than this in all, ms, and more slowly than this, bytes per second. */
 const CUT_AFTER_MS = 30_000
 const MIN_BYTES_PER_SECOND = 64 * 1024
+/** A stream yields its turn when its reader has left a part for this long, ms: a slow one that goes on would begin anew. */
+const YIELDS_AFTER_MS = 10_000
 
 /** The memory of all answers that their readers have not accepted yet. */
 export interface Unsent {
@@ -45,7 +47,7 @@ export interface AnswerReservation extends StreamReservation {
   bodyOf(text: string, isDone: boolean): string | ReadableStream<Uint8Array>
   /** Releases the memory unless a stream has it; returns true when one has. */
   settle(): boolean
-  /** Cuts a stream whose reader stalls, in favour of answers that wait for their turn; returns true then. */
+  /** Cuts a stream of which its reader takes nothing, in favour of others that wait for a turn; returns true then. */
   yields(): boolean
 }
 
@@ -59,7 +61,11 @@ interface Answer extends Reservation {
   cut: ((reason: string) => void) | undefined
 }
 
-export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() } = {}): Unsent {
+export function createUnsent({
+  stalledMs = STALLED_MS,
+  yieldsAfterMs = YIELDS_AFTER_MS,
+  ledger = createLedger(),
+} = {}): Unsent {
   const streams = new Set<Answer>()
   let characters = 0
 
@@ -158,8 +164,8 @@ export function createUnsent({ stalledMs = STALLED_MS, ledger = createLedger() }
       },
 
       yields() {
-        if (answer?.cut === undefined) return false
-        if (!isStalled(answer, performance.now(), stalledMs)) return false
+        if (answer?.cut === undefined || answer.waitsSince === undefined) return false
+        if (performance.now() - answer.waitsSince < yieldsAfterMs) return false
         answer.cut('others waited for their turn')
         return true
       },

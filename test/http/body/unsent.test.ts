@@ -90,6 +90,19 @@ describe('the memory of unsent answers', () => {
     expect(unsent.reserved).toBe(4 * LARGE.length)
   })
 
+  test('is no matter of turns: a stream yields only when nothing is taken of it for long', () => {
+    const yields = (yieldsAfterMs: number, isWaiting: boolean) => {
+      const { reservation } = openRoom(createUnsent({ stalledMs: 0, yieldsAfterMs }))
+      reservation.resize(MIB)
+      reservation.handOver(() => undefined)
+      if (!isWaiting) reservation.accepted(1)
+      return reservation.yields()
+    }
+    expect(yields(Number.POSITIVE_INFINITY, true)).toBe(false)
+    expect(yields(0, false)).toBe(false)
+    expect(yields(0, true)).toBe(true)
+  })
+
   test('is not taken from answers that hold none, or wait for no reader', () => {
     const unsent = createUnsent({ stalledMs: 0 })
     const cut: string[] = []
