@@ -8,9 +8,9 @@ const BUDGET_BYTES_OF_SENDER = 56 * 1024 * 1024
 /** The memory of a slow upload, whose chunks are small, and of a fast one. */
 const SLOW_UPLOAD_BYTES = 64 * 1024
 const FAST_UPLOAD_BYTES = 512 * 1024
-/** An upload may be cut in favour of others when it began this many ms ago … */
+/** An upload may be cut in favour of others when its sender was waited for longer than this, ms … */
 const CUT_AFTER_MS = 30_000
-/** … and has arrived more slowly than this, bytes per second. */
+/** … and has sent more slowly than this, bytes per second. */
 const MIN_BYTES_PER_SECOND = 64 * 1024
 /** Garbage is collected after this many bytes were uploaded. */
 const COLLECT_AFTER_BYTES = 128 * 1024 * 1024
@@ -26,13 +26,17 @@ export interface Uploads {
 
 /** The memory of an upload that streams to the disk. Disposing it releases the memory. */
 export interface UploadBudget extends Disposable {
+  /** Called when the next bytes are waited for: time in which the disk is busy is not the sender's. */
+  readonly await: () => void
   /** Counts the bytes of a chunk. Throws `BUSY` when a fast upload finds no memory left. */
   readonly consume: (bytes: number) => void
 }
 
 interface Upload extends Reservation {
-  /** `performance.now()` */
-  readonly begun: number
+  /** `performance.now()` when its sender was asked for more; absent: its bytes are on their way to the disk. */
+  waitsSince: number | undefined
+  /** How long its sender was waited for before, ms. */
+  waited: number
   received: number
   /** Ends the upload and releases its memory. */
   readonly cut: () => void
@@ -53,10 +57,11 @@ export function createUploads(
 
   function slowest(upload: Upload): Victim[] {
     const now = performance.now()
-    const rateOf = ({ received, begun }: Upload) => (received * 1_000) / (now - begun)
+    const waited = (other: Upload) => other.waited + now - (other.waitsSince ?? now)
+    const rateOf = (other: Upload) => (other.received * 1_000) / waited(other)
     return [...uploads]
-      .filter((other) => other !== upload && now - other.begun >= cutAfterMs)
-      .filter((other) => rateOf(other) < MIN_BYTES_PER_SECOND)
+      .filter((other) => other !== upload && other.waitsSince !== undefined)
+      .filter((other) => waited(other) >= cutAfterMs && rateOf(other) < MIN_BYTES_PER_SECOND)
       .toSorted((one, other) => rateOf(one) - rateOf(other))
   }
 
@@ -78,7 +83,8 @@ export function createUploads(
       const upload: Upload = {
         owner: sender,
         bytes: 0,
-        begun: performance.now(),
+        waitsSince: undefined,
+        waited: 0,
         received: 0,
         cut() {
           release(upload)
@@ -88,7 +94,11 @@ export function createUploads(
       account.reserve(upload, SLOW_UPLOAD_BYTES)
       uploads.add(upload)
       return {
+        await: () => void (upload.waitsSince = performance.now()),
         consume(bytes) {
+          const now = performance.now()
+          upload.waited += now - (upload.waitsSince ?? now)
+          upload.waitsSince = undefined
           upload.received += bytes
           if (upload.bytes === SLOW_UPLOAD_BYTES && bytes > SLOW_UPLOAD_BYTES)
             account.reserve(upload, FAST_UPLOAD_BYTES)

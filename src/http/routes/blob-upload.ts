@@ -46,7 +46,12 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
   held.use(keepOpen(call))
   const count = (bytes: number) => consumers.forEach((consume) => consume(bytes))
   const chunks = chunksOf(call.sent, length, count)
-  const receiving = host.blobs.receive(withTimeout(chunks, timeout), reservation)
+  const read = () => {
+    memory.await()
+    return chunks.read()
+  }
+  const bytes = withTimeout({ ...chunks, read }, timeout)
+  const receiving = host.blobs.receive(bytes, reservation)
   // The source of an upload that was cut reports that it ended early.
   await using arrival = await receiving.catch((error: unknown) =>
     Promise.reject(isCut ? tooSlow() : error),

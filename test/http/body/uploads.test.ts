@@ -15,8 +15,13 @@ function setup(cutAfterMs: number) {
   return {
     cut,
     begin,
+    /** Their senders are waited for. */
     beginMany: (sender: string, count: number) =>
-      Array.from({ length: count }, () => begin(sender)),
+      Array.from({ length: count }, () => {
+        const upload = begin(sender)
+        upload.await()
+        return upload
+      }),
   }
 }
 
@@ -31,8 +36,9 @@ test('an upload for which there is no memory is refused while the others are new
 
 test('a fast upload is not cut, however long it takes', () => {
   const { cut, begin, beginMany } = setup(0)
-  for (const { consume } of beginMany('alice', OF_SENDER / 8)) {
-    for (let times = 0; times < 16; times += 1) consume(MIB)
+  for (const upload of beginMany('alice', OF_SENDER / 8)) {
+    for (let times = 0; times < 16; times += 1) upload.consume(MIB)
+    upload.await()
   }
   beginMany('bob', ALL - OF_SENDER)
   begin('carol')
@@ -42,7 +48,10 @@ test('a fast upload is not cut, however long it takes', () => {
 test('a slow upload is cut for one of another sender, and for another of its own', async () => {
   const { cut, begin, beginMany } = setup(0)
   const slow = beginMany('alice', OF_SENDER)
-  for (const { consume } of slow) consume(1)
+  for (const upload of slow) {
+    upload.consume(1)
+    upload.await()
+  }
   begin('alice')
   expect(cut).toEqual(['alice'])
   beginMany('bob', ALL - OF_SENDER)
@@ -51,4 +60,12 @@ test('a slow upload is cut for one of another sender, and for another of its own
   for (const upload of slow) upload[Symbol.dispose]()
   beginMany('dave', OF_SENDER - 2)
   expect(cut).toHaveLength(2)
+})
+
+test('an upload whose bytes wait for the disk is not cut, and keeps its memory', async () => {
+  const { cut, begin, beginMany } = setup(0)
+  for (const { consume } of beginMany('alice', OF_SENDER)) consume(1)
+  for (const { consume } of beginMany('bob', ALL - OF_SENDER)) consume(1)
+  expect(await codeOf(async () => begin('carol'))).toBe('BUSY')
+  expect(cut).toEqual([])
 })
