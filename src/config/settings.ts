@@ -232,7 +232,12 @@ export const SETTINGS = {
     'databases',
     'the maximum number of databases before dexie-cloud create is refused',
   ),
-  maxSilence: rare(60, count, 'seconds', 'how long the upload of a blob may stall'),
+  maxSilence: rare(
+    60,
+    count,
+    'seconds',
+    'how long an upload may stall, of a blob or to the page for administrators (the body of a sync: 30 seconds at most)',
+  ),
   maxExpiresIn: rare(86_400, count, 'seconds', 'the longest lifetime of a token'),
   maxNotBefore: rare(86_400, count, 'seconds', 'how far in the future a token may begin'),
   maxClockSkew: rare(86_400, count, 'seconds', 'how far the clock of a client may be wrong'),
