@@ -84,6 +84,7 @@ async function fill(caller: Caller): Promise<void> {
 test('two answers of a caller are streamed at a time, and cut short when they fail', async () => {
   await using server = await setupData()
   const alice = await server.as(ALICE)
+  const bob = await server.as(BOB)
   await fill(alice)
   await using stalled = new AsyncDisposableStack()
   const answers = Array.from({ length: 2 }, () => stalled.use(beginReading(server, alice)))
@@ -93,7 +94,6 @@ test('two answers of a caller are streamed at a time, and cut short when they fa
     isServed = true
     return answer
   })
-  const bob = await server.as(BOB)
   expect(await sync(bob, [])).toMatchObject({ status: 200 })
   expect(isServed).toBe(false)
   answers[0]?.stop()
