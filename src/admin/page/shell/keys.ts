@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** A key of the page that is on the screen. */
 export interface Shortcut {
@@ -16,7 +16,8 @@ export const shortcuts = signal<readonly Shortcut[]>([])
 export function useShortcut(keys: string, text: string, run: () => void, isOn = true): void {
   const latest = useRef(run)
   latest.current = run
-  useEffect(() => {
+  // Before the next key: an effect after a paint would lose one that is struck at once.
+  useLayoutEffect(() => {
     if (!isOn) return undefined
     const shortcut = { keys, text, run: latest }
     shortcuts.value = [...shortcuts.peek(), shortcut]
