@@ -184,6 +184,13 @@ test('a setting that others have changed meanwhile stays when another one is sav
   await dialog.getByRole('alert').getByText('Somebody else').waitFor()
   const shown = await commands.run('template.show', { ...MAIN, name: 'otp-subject' })
   expect(shown.content).toBe('Theirs: {{{otp}}}')
+  await page.keyboard.press('Escape')
+  await templates.getByText('own', { exact: true }).waitFor()
+  await templates.getByRole('button', { name: 'Change otp-subject' }).click()
+  expect(await dialog.getByLabel('Handlebars').inputValue()).toBe('Theirs: {{{otp}}}')
+  await dialog.getByLabel('Handlebars').fill('Ours: {{{otp}}}')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The template otp-subject was saved').waitFor()
   expect(faults).toEqual([])
 })
 

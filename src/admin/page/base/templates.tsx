@@ -13,6 +13,11 @@ export function Templates() {
   const { value, error, reload } = useOperation<readonly Template[]>('template.list', input)
   const [edited, setEdited] = useState<Template | null>(null)
   const isWriting = !isReadOnly.value
+  // Others may have changed the template while it was open.
+  const close = () => {
+    setEdited((now) => (now === edited ? null : now))
+    reload()
+  }
   return (
     <section class="part box">
       <h2>Mail templates</h2>
@@ -57,16 +62,7 @@ export function Templates() {
           </li>
         ))}
       </ul>
-      {edited !== null && (
-        <TemplateDialog
-          template={edited}
-          onClose={() => setEdited(null)}
-          onSaved={() => {
-            setEdited(null)
-            reload()
-          }}
-        />
-      )}
+      {edited !== null && <TemplateDialog template={edited} onClose={close} onSaved={close} />}
     </section>
   )
 }
