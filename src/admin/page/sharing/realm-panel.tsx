@@ -55,10 +55,16 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
   const roles = usePages<Role>('role.list', 'roles', input)
   const moreRoles = roles.isComplete || roles.isLoading ? undefined : roles.loadMore
   const isWriting = !isReadOnly.value
-  const changed = () => {
-    reload()
+  // Work that ends after its dialog was closed leaves the next dialog open.
+  const close = () => setOpen((now) => (now === open ? null : now))
+  // Others may have changed the row while its dialog was open.
+  const closeMember = () => {
+    setChanged((now) => (now === changedMember ? null : now))
     members.reload()
-    onChange()
+  }
+  const closeRole = () => {
+    close()
+    roles.reload()
   }
   return (
     <Panel
@@ -139,11 +145,8 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
           member={changedMember}
           roles={roles.rows.map(({ name }) => name)}
           onMoreRoles={moreRoles}
-          onClose={() => setChanged(null)}
-          onChanged={() => {
-            setChanged(null)
-            members.reload()
-          }}
+          onClose={closeMember}
+          onChanged={closeMember}
         />
       )}
       {open === 'member' && (
@@ -151,9 +154,9 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
           realmId={realmId}
           roles={roles.rows.map(({ name }) => name)}
           onMoreRoles={moreRoles}
-          onClose={() => setOpen(null)}
+          onClose={close}
           onAdded={() => {
-            setOpen(null)
+            close()
             members.reload()
           }}
         />
@@ -161,10 +164,12 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
       {open === 'realm' && realm !== undefined && (
         <ChangeRealm
           realm={realm}
-          onClose={() => setOpen(null)}
+          onClose={close}
           onChanged={() => {
-            setOpen(null)
-            changed()
+            close()
+            reload()
+            members.reload()
+            onChange()
           }}
         />
       )}
@@ -172,11 +177,8 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
         <RoleDialog
           realmId={realmId}
           role={open === 'role' ? null : open}
-          onClose={() => setOpen(null)}
-          onSaved={() => {
-            setOpen(null)
-            roles.reload()
-          }}
+          onClose={closeRole}
+          onSaved={closeRole}
         />
       )}
     </Panel>
