@@ -24,7 +24,9 @@ export function searchUsers(
   if (isWhole && query.order === 'userId') return walkIds(context, query)
   const after = earlier.next ?? 0
   const last = after + NUMBERS_IN_STEP
-  const found = firstOf(context, query, after, last)
+  // What would stand behind a full page is not looked at.
+  const worst = earlier.positions[query.limit]
+  const found = firstOf(context, query, { after, last, worst })
   return {
     positions: merge(query, earlier.positions, found).slice(0, query.limit + 1),
     next: last < largestNumber(context) ? last : undefined,
@@ -38,7 +40,7 @@ function largestNumber({ connection }: TxContext): number {
 
 /** A whole list in its usual order follows the ids, and ends with its page. */
 function walkIds({ connection }: TxContext, query: UserQuery): UserSearch {
-  const { sql, parameters } = where(beyond(query))
+  const { sql, parameters } = where(beyond(query, query.after))
   const positions = connection
     .prepare<UserPosition>(
       `SELECT id AS value, number AS incarnation FROM users ${sql} ORDER BY id ${directionOf(query)} LIMIT ?`,
@@ -47,12 +49,18 @@ function walkIds({ connection }: TxContext, query: UserQuery): UserSearch {
   return { positions, next: undefined }
 }
 
+/** The numbers that a step looks at, and the last position of a full page that was found so far. */
+interface Step {
+  readonly after: number
+  readonly last: number
+  readonly worst: UserPosition | undefined
+}
+
 /** The first positions of a step after the end of the page before. */
 function firstOf(
   { connection }: TxContext,
   query: UserQuery,
-  after: number,
-  last: number,
+  { after, last, worst }: Step,
 ): UserPosition[] {
   const expression = EXPRESSIONS[query.order]
   const direction = directionOf(query)
@@ -63,7 +71,12 @@ function firstOf(
     after,
     last,
   )
-  const { sql, parameters } = where([step, ...beyond(query), ...conditionsOf(query)])
+  const { sql, parameters } = where([
+    step,
+    ...beyond(query, query.after),
+    ...before(query, worst),
+    ...conditionsOf(query),
+  ])
   return connection
     .prepare<UserPosition>(
       `SELECT ${expression} AS value, number AS incarnation FROM users INDEXED BY users_listed ${sql} ORDER BY ${expression} ${direction}, number ${direction} LIMIT ?`,
@@ -151,12 +164,23 @@ function directionOf({ isDescending }: UserQuery): string {
   return isDescending ? 'DESC' : 'ASC'
 }
 
-/** The users after the last one of the page before. */
-function beyond({ after, order, isDescending }: UserQuery): Condition[] {
-  if (after === undefined) return []
-  const operator = isDescending ? '<' : '>'
+/** The users after a position in the order of the query. */
+function beyond(query: UserQuery, position: UserPosition | undefined): Condition[] {
+  return comparedWith(query, query.isDescending ? '<' : '>', position)
+}
+
+function before(query: UserQuery, position: UserPosition | undefined): Condition[] {
+  return comparedWith(query, query.isDescending ? '>' : '<', position)
+}
+
+function comparedWith(
+  { order }: UserQuery,
+  operator: '<' | '>',
+  position: UserPosition | undefined,
+): Condition[] {
+  if (position === undefined) return []
   const columns = `(${EXPRESSIONS[order]}, number)`
-  return [condition(`${columns} ${operator} (?, ?)`, after.value, after.incarnation)]
+  return [condition(`${columns} ${operator} (?, ?)`, position.value, position.incarnation)]
 }
 
 function conditionsOf({ search, active }: UserFilter): Condition[] {
