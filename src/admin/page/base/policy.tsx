@@ -124,7 +124,6 @@ export function Policy() {
             />
           </label>
         )}
-        {value.hookUrl !== null && may('policy.test') && <HookTest />}
         <Failure error={failure} />
         {isWriting && (
           <div class="actions">
@@ -132,6 +131,7 @@ export function Policy() {
           </div>
         )}
       </form>
+      {value.hookUrl !== null && may('policy.test') && <HookTest />}
       {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </section>
   )
@@ -147,28 +147,28 @@ interface Verdict {
 function HookTest() {
   const test = useTask<Verdict>()
   const [email, setEmail] = useState('')
-  const ask = () => {
-    if (email.trim() === '') return
-    void test.run('policy.test', { database: database.value, email: email.trim() })
-  }
   return (
-    <>
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void test.run('policy.test', { database: database.value, email: email.trim() })
+      }}
+    >
       <div class="joined">
         <input
+          required
           type="email"
           aria-label="Address to try the web hook with"
           placeholder="someone@example.com"
           value={email}
-          onInput={({ currentTarget }) => setEmail(currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter') return
-            event.preventDefault()
-            ask()
+          onInput={({ currentTarget }) => {
+            setEmail(currentTarget.value)
+            // The verdict was about another address.
+            test.clear()
           }}
         />
-        <button type="button" disabled={test.isBusy} onClick={ask}>
-          Try the web hook
-        </button>
+        <button disabled={test.isBusy}>Try the web hook</button>
       </div>
       <TaskView task={test} label="Asking">
         {({ action, duration }) => (
@@ -178,6 +178,6 @@ function HookTest() {
           </p>
         )}
       </TaskView>
-    </>
+    </form>
   )
 }
