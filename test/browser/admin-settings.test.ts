@@ -255,7 +255,12 @@ test('the limits of files are set, and return to those of the server', async () 
     await dialog.waitFor({ state: 'detached' })
   }
   await page.getByRole('button', { name: 'Limits' }).click()
-  await dialog.getByLabel('All files together').fill('2.5')
+  const total = dialog.getByLabel('All files together')
+  for (const text of ['1.2.3', '.']) {
+    await total.fill(text)
+    expect(await total.evaluate((field) => field.matches(':invalid'))).toBe(true)
+  }
+  await total.fill('2.5')
   await dialog.getByLabel('The files that one user sends').fill('none')
   await save()
   await page.getByText('0 files, 0 B of 2.5 MB').waitFor()

@@ -20,6 +20,7 @@ interface Limits {
 }
 
 const MB = 1_000_000
+const NUMBER = '[0-9]*\\.?[0-9]+'
 
 const FIELDS = [
   ['database', 'total', 'All files together'],
@@ -55,7 +56,7 @@ export function QuotaDialog({
           <input
             inputMode="decimal"
             autofocus={field === 'total'}
-            pattern={field === 'blob' ? '[0-9.]*' : '[0-9.]*|none'}
+            pattern={field === 'blob' ? NUMBER : `${NUMBER}|none`}
             title={field === 'blob' ? 'A number' : 'A number, or none for no limit'}
             placeholder={own[name] === undefined ? sizeOf(limits[name]) : 'as the server is set'}
             autocomplete="off"
