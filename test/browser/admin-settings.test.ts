@@ -272,3 +272,25 @@ test('the limits of files are set, and return to those of the server', async () 
   expect(await own()).toEqual({ user: null })
   expect(faults).toEqual([])
 })
+
+test('the size of all files follows when unreferenced ones are removed, and says why it is not known', async () => {
+  await using server = await setupAdmin()
+  const { commands, main } = server
+  const authorization = `Bearer ${await server.token({ sub: 'ann@example.com', scopes: ['ACCESS_DB'] })}`
+  const path = `${main}/blob/${'x'.repeat(24)}`
+  const stored = await fetch(path, { method: 'PUT', headers: { authorization }, body: 'file' })
+  if (!stored.ok) throw new Error(await stored.text())
+  server.clock.advance(60 * DAY)
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/files')
+  await page.getByText('1 files, 4 B').waitFor()
+  await page.getByRole('button', { name: 'Remove unreferenced files' }).click()
+  await page.getByText('0 files, 0 B').waitFor()
+
+  const json = { code: 'NOT_AUTHORIZED', message: 'The limits are a secret' }
+  await page.route('**/admin/api/blob.quota', (route) => route.fulfill({ status: 403, json }))
+  await page.getByRole('button', { name: 'Remove unreferenced files' }).click()
+  await page.getByRole('alert').getByText('The limits are a secret').waitFor()
+  expect(faults).toEqual([])
+})

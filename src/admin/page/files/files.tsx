@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { PAGE, type Paging, usePages } from '../data/use-rows'
 import { Ago } from '../parts/ago'
 import { Empty } from '../parts/empty'
+import { Failure } from '../parts/failure'
 import { ListPage } from '../parts/list-page'
 import { Text } from '../parts/text'
 import { useOperation } from '../server/operation'
@@ -43,7 +44,17 @@ export function Files() {
             Unreferenced
           </button>
         }
-        work={<FileWork onDone={list.reload} />}
+        work={
+          <>
+            <Failure error={quota.error} onAgain={quota.reload} />
+            <FileWork
+              onDone={() => {
+                list.reload()
+                quota.reload()
+              }}
+            />
+          </>
+        }
         list={list}
         columns={
           <>
