@@ -48,6 +48,66 @@ test('all users are shown, page by page, and stay when one of them is changed or
   expect(faults).toEqual([])
 })
 
+test('the users of later pages stay when the last one of a page before them is deleted', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  const names = Array.from({ length: 450 }, (_, at) => `u${String(at).padStart(4, '0')}`)
+  const users = names.map((userId) => ({ userId, type: 'prod' }))
+  await commands.run('user.write-all', { ...MAIN, users })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/people/u0199')
+  const rows = page.locator('tbody tr')
+  const more = page.getByRole('button', { name: 'More', exact: true })
+  for (const count of [200, 400]) {
+    await rows.nth(count - 1).waitFor()
+    await more.click()
+  }
+  await rows.nth(449).waitFor()
+  await page.locator('.panel').getByRole('button', { name: 'Delete' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Type its name').fill('u0199')
+  await dialog.getByRole('button', { name: 'Delete the user' }).click()
+  await page.getByRole('button', { name: 'u0199' }).waitFor({ state: 'detached' })
+  await rows.nth(448).waitFor()
+  expect(await namesOf(page)).toEqual(names.filter((name) => name !== 'u0199'))
+  expect(faults).toEqual([])
+})
+
+test('realms stay where they are when one of them is renamed or deleted', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  const headers = {
+    authorization: `Bearer ${await server.token()}`,
+    'content-type': 'application/json',
+  }
+  const ids = Array.from({ length: 250 }, (_, at) => `rlm${String(at).padStart(4, '0')}`)
+  const body = JSON.stringify(ids.map((realmId) => ({ realmId })))
+  const answer = await fetch(`${server.main}/all/realms`, { method: 'POST', headers, body })
+  if (!answer.ok) throw new Error(await answer.text())
+  await using device = await browser.openDevice()
+  const { page } = device
+  // The newest come first, of which this one is the last on the first page.
+  const { faults } = await openAdmin(page, commands, '#/main/sharing/rlm0050')
+  const rows = page.locator('tbody tr')
+  await rows.nth(199).waitFor()
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await rows.nth(249).waitFor()
+  await page.getByRole('button', { name: 'Change the realm' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('Shopping')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await rows.getByText('Shopping').waitFor()
+  expect(await rows.count()).toBe(250)
+  await page.locator('.panel').getByRole('button', { name: 'Delete', exact: true }).click()
+  await dialog.getByLabel('Type its name').fill('rlm0050')
+  await dialog.getByRole('button', { name: 'Delete the realm' }).click()
+  await rows.getByText('Shopping').waitFor({ state: 'detached' })
+  await rows.nth(248).waitFor()
+  expect(await namesOf(page)).toEqual(ids.toReversed().filter((id) => id !== 'rlm0050'))
+  expect(faults).toEqual([])
+})
+
 test('each file is shown once, however often more are asked for while they come', async () => {
   await using server = await setupAdmin()
   const { commands, main } = server

@@ -223,7 +223,10 @@ export function useLongList<Item>(
       if (isBusy.current && isLast && cursor !== page.end) return reload()
       const isEnd = isStopped.current && index === pages.current.length - 1
       show(refill(pages.current, index, items, isEnd ? null : cursor))
-      if (view.current !== null) see(view.current.first, view.current.end)
+      if (view.current !== null) return see(view.current.first, view.current.end)
+      // A list without a view has all of its items here.
+      const dropped = findDropped(pages.current, 0, Infinity)
+      if (dropped !== undefined) void fill(dropped)
     } catch (error) {
       if (signal.aborted || isAbort(error)) return
       filling.current = null

@@ -22,6 +22,11 @@ export function Sharing() {
     ...(search.trim() === '' ? {} : { search: search.trim() }),
   })
   const [chosen] = place.value.rest
+  const changed = () => {
+    const at = list.rows.findIndex(({ realm }) => realm === chosen)
+    if (at === -1) list.reload()
+    else list.renew(at, 0)
+  }
   const mayAdd = may('realm.add') && !isReadOnly.value
   useShortcut('n', 'Add a realm', () => setIsAdding(true), mayAdd)
   return (
@@ -68,7 +73,7 @@ export function Sharing() {
             <RealmPanel
               key={chosen}
               realmId={chosen}
-              onChange={list.reload}
+              onChange={changed}
               onClose={() => goTo('sharing')}
             />
           )
