@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import type { Route } from 'playwright-core'
 import { setupAdmin } from '../http/admin/setup'
 import { logInAgain, openAdmin } from './admin-page'
 import { useChromium } from './chromium'
@@ -48,4 +49,64 @@ test('a drag out of a dialog does not close it, and a press beside it does', asy
   expect(await field.inputValue()).toBe('alice@example.com')
   await page.mouse.click(4, 4)
   await dialog.waitFor({ state: 'detached' })
+})
+
+test('an order that ends after its dialog was closed leaves the next one open, and tells why it was refused', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  const realm = { database: 'main', realm: 'rlmA' }
+  await commands.run('realm.add', { ...realm, name: 'Shopping' })
+  await commands.run('role.put', { ...realm, name: 'editor', permissions: {} })
+  await commands.run('role.put', { ...realm, name: 'reader', permissions: {} })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/sharing/rlmA')
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  /** Holds the next order back, until the returned function is called. */
+  const hold = async (operation: string, json?: object) => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+    const answer = async (route: Route) => {
+      ask()
+      await released
+      await (json === undefined ? route.continue() : route.fulfill({ status: 403, json }))
+    }
+    await page.route(`**/admin/api/${operation}`, answer, { times: 1 })
+    return { asked, release }
+  }
+  const leave = async (asked: Promise<void>) => {
+    await asked
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+  }
+
+  const removal = await hold('role.remove')
+  await press('Remove editor')
+  await press('Remove the role')
+  await leave(removal.asked)
+  await press('Remove reader')
+  await dialog.getByText('reader cannot be brought back').waitFor()
+  removal.release()
+  await page.getByText('The role was removed').waitFor()
+  expect(await dialog.isVisible()).toBe(true)
+  await page.keyboard.press('Escape')
+
+  const change = await hold('role.put')
+  await press('Change reader')
+  await press('Save')
+  await leave(change.asked)
+  await press('Change the realm')
+  change.release()
+  await page.getByText('The role reader was saved').waitFor()
+  expect(await dialog.getByText('Change the realm').isVisible()).toBe(true)
+  await page.keyboard.press('Escape')
+
+  const refused = await hold('role.put', { code: 'NOT_AUTHORIZED', message: 'The role is fixed' })
+  await press('Change reader')
+  await press('Save')
+  await leave(refused.asked)
+  refused.release()
+  await page.locator('.toast').getByText('The role is fixed').waitFor()
+  expect(faults).toEqual([])
 })

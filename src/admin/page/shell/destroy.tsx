@@ -35,10 +35,13 @@ export function Destroying() {
 }
 
 function Question({ destruction }: { destruction: Destruction }) {
-  const { title, text, name, shown = name, operation, input, done, onDone } = destruction
-  const { isTyped = true } = destruction
+  const { title, text, name, shown = name, operation, input, done } = destruction
+  const { isTyped = true, onDone } = destruction
   const [typed, setTyped] = useState('')
-  const close = () => (asked.value = null)
+  // An order that ends after its question was closed leaves the next question open.
+  const close = () => {
+    if (asked.value === destruction) asked.value = null
+  }
   const destroy = async () => {
     await call(operation, { ...input, confirm: name })
     close()
