@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Route } from 'playwright-core'
 import { setupAdmin } from '../http/admin/setup'
-import { logInAgain, openAdmin } from './admin-page'
+import { logInAgain, notesOf, openAdmin } from './admin-page'
 import { useChromium } from './chromium'
 
 /** Dialogs of the page for administrators, which lose nothing that was typed. */
@@ -108,5 +108,30 @@ test('an order that ends after its dialog was closed leaves the next one open, a
   await leave(refused.asked)
   refused.release()
   await page.locator('.toast').getByText('The role is fixed').waitFor()
+  expect(faults).toEqual([])
+})
+
+test('an object that others have changed is deleted at the second try, also where Live is not allowed', async () => {
+  await using server = await setupAdmin()
+  const post = await notesOf(server)
+  await post({ id: 'milk', title: 'Full' })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const json = { code: 'NOT_AUTHORIZED', message: 'It is not allowed' }
+  await page.route('**/admin/api/live.follow', (route) => route.fulfill({ status: 403, json }))
+  const { faults } = await openAdmin(page, server.commands, '#/main/data/notes/milk')
+  const ask = page.getByRole('button', { name: 'Delete', exact: true })
+  const dialog = page.getByRole('dialog')
+  const destroy = dialog.getByRole('button', { name: 'Delete the object' })
+  await page.locator('.tree').getByText('Full').waitFor()
+  await post({ id: 'milk', title: 'Oat' })
+  await ask.click()
+  await destroy.click()
+  await dialog.getByText('The object was changed meanwhile').waitFor()
+  await page.keyboard.press('Escape')
+  await page.locator('.tree').getByText('Oat').waitFor()
+  await ask.click()
+  await destroy.click()
+  await page.getByText('The object was deleted').waitFor()
   expect(faults).toEqual([])
 })

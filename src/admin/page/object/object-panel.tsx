@@ -93,6 +93,8 @@ export function ObjectPanel(props: ObjectPanelProps) {
                       onWritten('deleted')
                       onClose()
                     },
+                    // Others may have changed the object.
+                    onCancel: reload,
                   })
                 }
               >

@@ -21,6 +21,8 @@ export interface Destruction {
   /** A sentence that tells that it was done. */
   readonly done: string
   readonly onDone?: () => void
+  /** Called when the question is closed, and nothing was done yet. */
+  readonly onCancel?: () => void
 }
 
 const asked = signal<Destruction | null>(null)
@@ -36,7 +38,7 @@ export function Destroying() {
 
 function Question({ destruction }: { destruction: Destruction }) {
   const { title, text, name, shown = name, operation, input, done } = destruction
-  const { isTyped = true, onDone } = destruction
+  const { isTyped = true, onDone, onCancel } = destruction
   const [typed, setTyped] = useState('')
   // An order that ends after its question was closed leaves the next question open.
   const close = () => {
@@ -55,7 +57,10 @@ function Question({ destruction }: { destruction: Destruction }) {
       isDanger
       isReady={!isTyped || typed === name}
       onSubmit={destroy}
-      onClose={close}
+      onClose={() => {
+        close()
+        onCancel?.()
+      }}
     >
       {text !== undefined && <p>{text}</p>}
       <p>
