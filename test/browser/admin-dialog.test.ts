@@ -135,3 +135,14 @@ test('an object that others have changed is deleted at the second try, also wher
   await page.getByText('The object was deleted').waitFor()
   expect(faults).toEqual([])
 })
+
+test('a database that is marked for deletion is not said to be lost', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  await openAdmin(page, server.commands, '#/main/database')
+  await page.getByRole('button', { name: 'Delete the database' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('main is removed in 30 days, unless the deletion is taken back.').waitFor()
+  expect(await dialog.textContent()).not.toContain('brought back')
+})

@@ -26,7 +26,7 @@ export function DeleteDatabase() {
             askToDestroy({
               title: 'Mark the database for deletion',
               done: 'The database is marked for deletion',
-              text: 'It is removed in 30 days, unless the deletion is taken back. After that,',
+              fate: 'is removed in 30 days, unless the deletion is taken back.',
               name,
               operation: 'db.delete',
               input: { database: name, hard: false },

@@ -10,6 +10,8 @@ export interface Destruction {
   readonly title: string
   /** What is lost, in a sentence. */
   readonly text?: string
+  /** The rest of the sentence that begins with the name; by default that it cannot be brought back. */
+  readonly fate?: string
   /** The name of what is destroyed, which the server wants repeated. */
   readonly name: string
   /** The name by which people know it, where that is another one. */
@@ -38,7 +40,7 @@ export function Destroying() {
 
 function Question({ destruction }: { destruction: Destruction }) {
   const { title, text, name, shown = name, operation, input, done } = destruction
-  const { isTyped = true, onDone, onCancel } = destruction
+  const { isTyped = true, fate = 'cannot be brought back.', onDone, onCancel } = destruction
   const [typed, setTyped] = useState('')
   // An order that ends after its question was closed leaves the next question open.
   const close = () => {
@@ -67,7 +69,7 @@ function Question({ destruction }: { destruction: Destruction }) {
         <span class="mono">
           <Text text={shown} />
         </span>{' '}
-        cannot be brought back.
+        {fate}
       </p>
       {isTyped && (
         <label>
