@@ -4,7 +4,7 @@ import { DAY, MINUTE } from '../../src/domain/value/time'
 import { startHook, verdict } from '../auth/webhook-setup'
 import { setupAdmin } from '../http/admin/setup'
 import { until } from '../timing'
-import { openAdmin } from './admin-page'
+import { go, logInAgain, openAdmin } from './admin-page'
 import { useChromium } from './chromium'
 
 /** The settings of a database in the page for administrators, changed as a person does. */
@@ -292,5 +292,19 @@ test('the size of all files follows when unreferenced ones are removed, and says
   await page.route('**/admin/api/blob.quota', (route) => route.fulfill({ status: 403, json }))
   await page.getByRole('button', { name: 'Remove unreferenced files' }).click()
   await page.getByRole('alert').getByText('The limits are a secret').waitFor()
+  expect(faults).toEqual([])
+})
+
+test('the size of all files is there after the login of an ended session', async () => {
+  await using server = await setupAdmin()
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, server.commands)
+  await server.commands.run('session.revoke', {})
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor()
+  await go(page, '#/main/files')
+  await page.getByRole('heading', { name: 'Files' }).waitFor()
+  await logInAgain(page, server.commands)
+  await page.getByText('0 files, 0 B').waitFor()
   expect(faults).toEqual([])
 })

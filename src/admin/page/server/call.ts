@@ -22,6 +22,8 @@ export interface CallOptions {
   readonly onRestart?: () => void
   /** The bytes that the operation takes. */
   readonly upload?: Blob
+  /** True for a call that only reads of an operation that can write too. */
+  readonly isRead?: true
   /** A field of the input that is there as JSON: to read and write megabytes would hold the page. */
   readonly json?: Readonly<Record<string, string>>
 }
@@ -41,7 +43,7 @@ export async function call<Output>(
   input: object,
   options: CallOptions = {},
 ): Promise<Output> {
-  const isRead = operations.peek().get(operation)?.effect === 'read'
+  const { isRead = operations.peek().get(operation)?.effect === 'read' } = options
   if (isRead && session.peek() === null) await untilLoggedIn(options.signal)
   let hasItems = false
   const onItem = (item: unknown) => {

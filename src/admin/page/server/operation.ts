@@ -45,6 +45,7 @@ export function useOperation<Output>(
     let timer: ReturnType<typeof setTimeout> | undefined
     setState((before) => ({ ...before, isLoading: true, progress: undefined }))
     const answer = call<Output>(operation, asked.current ?? {}, {
+      isRead: true,
       signal: abort.signal,
       onProgress: (progress) => setState((before) => ({ ...before, progress })),
     })
