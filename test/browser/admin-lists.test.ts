@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { setupAdmin } from '../http/admin/setup'
-import { go, openAdmin } from './admin-page'
+import { go, notesOf, openAdmin } from './admin-page'
 import { useChromium } from './chromium'
 
 /** Lists of users and files in the page for administrators, of which a page comes at a time. */
@@ -141,6 +141,105 @@ test('each file is shown once, however often more are asked for while they come'
   expect(new Set(names).size).toBe(201)
   expect(faults).toEqual([])
 })
+
+test('a question that is refused shows no answer to the one before, until it is asked again', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  const users = ['alice', 'albert', 'bob'].map((userId) => ({ userId, type: 'prod' }))
+  await commands.run('user.write-all', { ...MAIN, users })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/people')
+  const rows = page.locator('tbody tr')
+  const search = page.getByLabel('Name or address')
+  const refusal = page.getByRole('alert').getByText('Not now')
+  const isShown = async (count: number) => {
+    await rows.nth(count - 1).waitFor()
+    await rows.nth(count).waitFor({ state: 'detached' })
+  }
+  await isShown(3)
+  await search.fill('al')
+  await isShown(2)
+  await page.route('**/admin/api/user.list', refuse)
+  await search.fill('bob')
+  await refusal.waitFor()
+  expect(await rows.count()).toBe(0)
+  expect(await page.getByText('No user').count()).toBe(0)
+  expect(await page.getByRole('button', { name: 'More', exact: true }).count()).toBe(0)
+  await page.unroute('**/admin/api/user.list')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await isShown(1)
+  expect(await refusal.count()).toBe(0)
+
+  await search.fill('zzz')
+  await page.getByText('No user matches').waitFor()
+  await page.route('**/admin/api/user.list', refuse)
+  await search.fill('')
+  await refusal.waitFor()
+  expect(await page.getByText('No user').count()).toBe(0)
+  expect(faults).toEqual([])
+})
+
+test('a later page that was refused is asked for again, by itself when that passes', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  const users = Array.from({ length: 601 }, (_, at) => ({ userId: `u${at}`, type: 'prod' }))
+  await commands.run('user.write-all', { ...MAIN, users })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands, '#/main/people')
+  const rows = page.locator('tbody tr')
+  const more = page.getByRole('button', { name: 'More', exact: true })
+  await page.getByText('200+').waitFor()
+  await page.route('**/admin/api/user.list', refuse, { times: 1 })
+  await more.click()
+  await page.getByRole('alert').getByText('Not now').waitFor()
+  expect(await more.count()).toBe(0)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByText('400+').waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+
+  const json = { code: 'BUSY', message: 'Not now' }
+  const passing = (route: Route) => route.fulfill({ status: 503, json })
+  await page.route('**/admin/api/user.list', passing, { times: 1 })
+  await more.click()
+  await rows.nth(599).waitFor()
+  expect(new Set(await namesOf(page)).size).toBe(600)
+  expect(faults).toEqual([])
+})
+
+test('lists that are refused do not say that they are empty', async () => {
+  await using server = await setupAdmin()
+  const { commands } = server
+  await commands.run('realm.add', { ...MAIN, realm: 'rlmA', name: 'Shopping' })
+  await (
+    await notesOf(server)
+  )({ id: 'milk' })
+  await using device = await browser.openDevice()
+  const { page } = device
+  const { faults } = await openAdmin(page, commands)
+  const lists: readonly (readonly [string, string, string, string])[] = [
+    ['sharing/rlmA', 'role.list', 'None of its own', 'None of its own'],
+    ['sharing/rlmA', 'member.list', 'body yet.', 'body yet.'],
+    ['see-as/alice', 'object.listAs', 'Nothing in this table', 'milk'],
+  ]
+  for (const [hash, operation, empty, answer] of lists) {
+    await page.route(`**/admin/api/${operation}`, refuse)
+    await go(page, `#/main/${hash}`)
+    await page.getByRole('alert').getByText('Not now').waitFor()
+    expect(await page.getByText(empty).count()).toBe(0)
+    await page.unroute(`**/admin/api/${operation}`)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText(answer).waitFor()
+    await go(page, '#/main/live')
+    await page.getByText(answer).waitFor({ state: 'detached' })
+  }
+  expect(faults).toEqual([])
+})
+
+async function refuse(route: Route): Promise<void> {
+  await route.fulfill({ status: 403, json: { code: 'FORBIDDEN', message: 'Not now' } })
+}
 
 async function namesOf(page: Page): Promise<string[]> {
   return await page.locator('tbody th').allTextContents()

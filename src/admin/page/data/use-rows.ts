@@ -45,8 +45,10 @@ interface State<Item> {
 
 /** A long list, of which the pages near the view are here, and what goes on with it. */
 export interface LongList<Item> extends State<Item> {
-  /** True when its end is known. */
+  /** True when its end is known: not while the pages are those of the question before. */
   readonly isComplete: boolean
+  /** True when there is another page, which can be asked for now. */
+  readonly isMore: boolean
   /** Asks for the missing items near these places, and drops those far from them. */
   readonly see: (first: number, end: number) => void
   readonly loadMore: () => void
@@ -55,7 +57,7 @@ export interface LongList<Item> extends State<Item> {
   readonly renew: (at: number, by: number) => void
   /** Asks for the items that were put before the first. */
   readonly renewTop: (keyOf: (item: Item) => string) => void
-  /** Goes on after an error. */
+  /** Asks again for the page that failed. */
   readonly retry: () => void
   /** Ends a search, and keeps what it has found. */
   readonly cancel: () => void
@@ -154,9 +156,14 @@ export function useLongList<Item>(
   /** True while the pages are those of the question before, until the first items of this one are here. */
   const isFresh = useRef(true)
   const key = JSON.stringify(query)
+  /** The question whose answer the pages are. */
+  const answered = useRef<string | null>(null)
+  /** Asks again after an error. */
+  const again = useRef(() => {})
 
   const show = (next: Pages<Item>, more: Partial<State<Item>> = {}) => {
     pages.current = next
+    answered.current = key
     setState((before) => ({ ...before, ...more, pages: next }))
   }
 
@@ -196,7 +203,13 @@ export function useLongList<Item>(
         add(page[list] as readonly Item[], cursorOf(page), { isLoading: false, seen: null })
       } catch (error) {
         if (signal.aborted || isAbort(error)) return
-        setState((before) => ({ ...before, isLoading: false, seen: null, error }))
+        again.current = () => {
+          if (!isBusy.current) void load(false)
+        }
+        const failed = { isLoading: false, seen: null, error }
+        // An answer to the question before is none to this one.
+        if (answered.current !== key) show([], failed)
+        else setState((before) => ({ ...before, ...failed }))
       } finally {
         if (!signal.aborted) isBusy.current = false
       }
@@ -230,6 +243,7 @@ export function useLongList<Item>(
     } catch (error) {
       if (signal.aborted || isAbort(error)) return
       filling.current = null
+      again.current = () => void fill(index, by)
       setState((before) => ({ ...before, error }))
     }
   }
@@ -249,13 +263,14 @@ export function useLongList<Item>(
       }
     } catch (error) {
       if (signal.aborted || isAbort(error)) return
+      again.current = () => void renewTop(keyOf)
       setState((before) => ({ ...before, error }))
     }
   }
 
   const see = (first: number, end: number) => {
     view.current = { first, end }
-    if (isFresh.current) return
+    if (isFresh.current || answered.current !== key) return
     const kept = dropFar(pages.current, first, end)
     if (kept !== pages.current) show(kept)
     if (state.error !== undefined) return
@@ -284,8 +299,11 @@ export function useLongList<Item>(
   }, [load, turn])
 
   const reload = () => setTurn((count) => count + 1)
-  const retry = () =>
-    isFresh.current ? reload() : setState((before) => ({ ...before, error: undefined }))
+  const retry = () => {
+    if (isFresh.current) return reload()
+    setState((before) => ({ ...before, error: undefined }))
+    again.current()
+  }
   useEffect(() => {
     if (!isPassing(state.error)) return undefined
     // The list comes back by itself when the server does.
@@ -300,9 +318,11 @@ export function useLongList<Item>(
     if (isBusy.current || isRenewing) reload()
     else void fill(index, by)
   }
+  const end = answered.current === key ? state.pages.at(-1)?.end : undefined
   return {
     ...state,
-    isComplete: state.pages.at(-1)?.end === null,
+    isComplete: end === null,
+    isMore: typeof end === 'string' && !state.isLoading && state.error === undefined,
     see,
     loadMore,
     reload,

@@ -28,7 +28,7 @@ export function Audit() {
     newestFirst: true,
     limit: PAGE,
   })
-  const { rows: lines, isLoading, isComplete } = found
+  const { rows: lines, isComplete, isMore, error } = found
   return (
     <div class="body narrow">
       <Segments
@@ -40,8 +40,8 @@ export function Audit() {
         chosen={of}
         onChoose={setOf}
       />
-      <Failure error={found.error} onAgain={found.retry} />
-      {lines.length === 0 && isComplete && (
+      <Failure error={error} onAgain={found.retry} />
+      {lines.length === 0 && isComplete && error === undefined && (
         <Empty icon="jobs" title="Nothing was changed in the last 30 days" />
       )}
       {lines.length > 0 && (
@@ -86,7 +86,7 @@ export function Audit() {
           </tbody>
         </table>
       )}
-      {!isComplete && !isLoading && (
+      {isMore && (
         <button class="more" onClick={found.loadMore}>
           More
         </button>

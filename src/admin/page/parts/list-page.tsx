@@ -31,7 +31,7 @@ export function ListPage<Item>({
   /** The chosen row; undefined: none is. */
   panel: ComponentChildren
 }) {
-  const { rows, isLoading, isComplete, error } = list
+  const { rows, isComplete, isMore, error } = list
   const count = `${rows.length.toLocaleString()}${isComplete ? '' : '+'}`
   return (
     <div class={`split ${panel === undefined ? '' : 'with-panel'}`}>
@@ -41,7 +41,7 @@ export function ListPage<Item>({
         </PageHead>
         <Failure error={error} onAgain={list.retry} />
         {work}
-        {rows.length === 0 && isComplete ? (
+        {rows.length === 0 && isComplete && error === undefined ? (
           empty
         ) : (
           <div class="sheet-box">
@@ -51,7 +51,7 @@ export function ListPage<Item>({
               </thead>
               <tbody>{rows.map(rowOf)}</tbody>
             </table>
-            {!isComplete && !isLoading && (
+            {isMore && (
               <button class="more" onClick={list.loadMore}>
                 More
               </button>

@@ -45,7 +45,7 @@ export function AddToRealm({
           roles={roles.rows.map(({ name }) => name)}
           rights={rights}
           onChange={setRights}
-          onMore={roles.isComplete || roles.isLoading ? undefined : roles.loadMore}
+          onMore={roles.isMore ? roles.loadMore : undefined}
         />
       )}
     </FormDialog>

@@ -15,7 +15,7 @@ export function Memberships({ userId }: { userId: string }) {
     database: database.value,
     user: userId,
   })
-  const { error, reload, isComplete, isLoading, loadMore } = list
+  const { error, reload, retry, isComplete, isMore, loadMore } = list
   const realms = list.rows.filter(({ isOwner, realmId }, _, all) => {
     // The row of an owner among the members says no more than the realm itself.
     return isOwner || !all.some((each) => each.isOwner && each.realmId === realmId)
@@ -29,7 +29,7 @@ export function Memberships({ userId }: { userId: string }) {
         may('member.add') && may('realm.list') && !isReadOnly.value && (() => setIsAdding(true))
       }
     >
-      <Failure error={error} />
+      <Failure error={error} onAgain={retry} />
       <ul class="rows">
         {realms.map(({ id, isOwner, realmId, realmName, state, roles }) => (
           <li key={id}>
@@ -52,7 +52,7 @@ export function Memberships({ userId }: { userId: string }) {
         ))}
         {realms.length === 0 && isComplete && <li class="soft">None but the private realm.</li>}
       </ul>
-      {!isComplete && !isLoading && (
+      {isMore && (
         <button class="more" onClick={loadMore}>
           More
         </button>

@@ -19,7 +19,7 @@ interface SeenRowsProps {
 
 /** The objects that a user sees. Those that another one does not see are marked. */
 export function SeenRows({ user, table, found, others }: SeenRowsProps) {
-  const { rows, isLoading, isComplete, error, loadMore } = found
+  const { rows, isComplete, isMore, error, loadMore, retry } = found
   const [asked, setAsked] = useState<string | null>(null)
   const isOnly = (key: string) => others?.keys !== undefined && !others.keys.has(key)
   const count = rows.filter(({ key }) => isOnly(key)).length
@@ -35,7 +35,7 @@ export function SeenRows({ user, table, found, others }: SeenRowsProps) {
           {count > 0 && `, ${count.toLocaleString()} alone`}
         </span>
       </header>
-      <Failure error={error} />
+      <Failure error={error} onAgain={retry} />
       <ul class="rows">
         {rows.map((row) => (
           <li key={row.key} class={isOnly(row.key) ? 'only' : ''}>
@@ -56,9 +56,9 @@ export function SeenRows({ user, table, found, others }: SeenRowsProps) {
             )}
           </li>
         ))}
-        {rows.length === 0 && !isLoading && <li class="soft">Nothing in this table.</li>}
+        {rows.length === 0 && isComplete && <li class="soft">Nothing in this table.</li>}
       </ul>
-      {!isComplete && !isLoading && (
+      {isMore && (
         <button class="more" onClick={loadMore}>
           More
         </button>

@@ -10,12 +10,12 @@ import { describePermissions, type Member, MEMBER_STATES } from './rows'
 /** The members of a realm, and the invitations to it. */
 export function Members({
   members,
-  isLoading,
+  isComplete,
   onChoose,
   onChange,
 }: {
   members: readonly Member[]
-  isLoading: boolean
+  isComplete: boolean
   onChoose: (member: Member) => void
   onChange: () => void
 }) {
@@ -29,7 +29,7 @@ export function Members({
           onChange={onChange}
         />
       ))}
-      {members.length === 0 && !isLoading && <li class="soft">Nobody yet.</li>}
+      {members.length === 0 && isComplete && <li class="soft">Nobody yet.</li>}
     </ul>
   )
 }

@@ -23,9 +23,9 @@ export function RealmField({
   const [chosen, setChosen] = useState<Realm | undefined>(undefined)
   const search = text.trim() === '' ? {} : { search: text.trim() }
   const found = usePages<Realm>('realm.list', 'realms', { database: database.value, ...search })
-  const { rows, isLoading, isComplete } = found
+  const { rows, isComplete, isMore } = found
   const isLong = useRef(false)
-  if (!isLoading && !isComplete) isLong.current = true
+  if (isMore) isLong.current = true
   // A realm stays chosen while others are looked for.
   const isListed = chosen === undefined || rows.some((each) => each.realm === chosen.realm)
   return (
@@ -67,15 +67,15 @@ export function RealmField({
         </select>
       </label>
       <Failure error={found.error} onAgain={found.retry} />
-      {!isLoading && rows.length === 0 && text === '' && isRequired && (
+      {isComplete && rows.length === 0 && text === '' && isRequired && (
         <p class="soft small">
           There is no realm yet: add one in <a href={hrefOf('sharing')}>Sharing</a>.
         </p>
       )}
-      {!isLoading && rows.length === 0 && text !== '' && (
+      {isComplete && rows.length === 0 && text !== '' && (
         <p class="soft small">No realm matches.</p>
       )}
-      {!isLoading && !isComplete && text !== '' && (
+      {isMore && text !== '' && (
         <p class="soft small">These are the first that match: type more of the name.</p>
       )}
     </>

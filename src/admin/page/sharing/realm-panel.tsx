@@ -53,7 +53,7 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
   const { value: realm, error, reload } = useOperation<Realm>('realm.show', input)
   const members = usePages<Member>('member.list', 'members', input)
   const roles = usePages<Role>('role.list', 'roles', input)
-  const moreRoles = roles.isComplete || roles.isLoading ? undefined : roles.loadMore
+  const moreRoles = roles.isMore ? roles.loadMore : undefined
   const isWriting = !isReadOnly.value
   // Work that ends after its dialog was closed leaves the next dialog open.
   const close = () => setOpen((now) => (now === open ? null : now))
@@ -109,14 +109,14 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
         level={3}
         onAdd={isWriting && may('member.add') && (() => setOpen('member'))}
       >
-        <Failure error={members.error} />
+        <Failure error={members.error} onAgain={members.retry} />
         <Members
           members={members.rows.filter(({ isOwner }) => !isOwner)}
-          isLoading={members.isLoading}
+          isComplete={members.isComplete}
           onChoose={setChanged}
           onChange={members.reload}
         />
-        {!members.isComplete && !members.isLoading && (
+        {members.isMore && (
           <button class="more" onClick={members.loadMore}>
             More
           </button>
@@ -127,10 +127,10 @@ function SharedRealm({ realmId, onChange, onClose }: RealmPanelProps) {
         level={3}
         onAdd={isWriting && may('role.put') && (() => setOpen('role'))}
       >
-        <Failure error={roles.error} />
+        <Failure error={roles.error} onAgain={roles.retry} />
         <Roles
           roles={roles.rows}
-          isLoading={roles.isLoading}
+          isComplete={roles.isComplete}
           onChoose={setOpen}
           onChange={roles.reload}
         />

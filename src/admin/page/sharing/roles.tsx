@@ -13,12 +13,12 @@ import { describePermissions, type Role } from './rows'
 /** The roles of a realm. */
 export function Roles({
   roles,
-  isLoading,
+  isComplete,
   onChoose,
   onChange,
 }: {
   roles: readonly Role[]
-  isLoading: boolean
+  isComplete: boolean
   onChoose: (role: Role) => void
   onChange: () => void
 }) {
@@ -63,7 +63,7 @@ export function Roles({
           </li>
         )
       })}
-      {roles.length === 0 && !isLoading && <li class="soft">None of its own.</li>}
+      {roles.length === 0 && isComplete && <li class="soft">None of its own.</li>}
     </ul>
   )
 }
