@@ -8,6 +8,7 @@ import type { RecentFigures } from './host/recent-figures'
 import type { Fault } from './host/test-mode'
 import type { AnswerAdmin } from './http/routes/admin'
 import type { AnswerTest } from './http/routes/testing'
+import { SatchelError } from './domain/value/error'
 import { codeAndLinkOf } from './domain/store/mailer'
 import type { App } from './http/app'
 import type { HttpContext, PrintedMail, RejectedRequest } from './http/context'
@@ -128,7 +129,11 @@ export function createApplication(
       logRejected(request, rows)
       live.rejected(request.database, () => rejectionsOf(request, rows))
     },
-    failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
+    failure(requestId, error) {
+      // An answer that broke off because others have the memory is no fault of the server.
+      const isBusy = error instanceof SatchelError && error.code === 'BUSY'
+      httpLog[isBusy ? 'warning' : 'error']('A request failed', { requestId, error })
+    },
     answerTest: (call) => answerTest?.(http, call),
     answerAdmin: answerAdmin && ((call) => answerAdmin(http, call)),
   }
