@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** A button that opens a small list below it. */
 export function Menu({
@@ -13,7 +13,8 @@ export function Menu({
 }) {
   const [isOpen, setIsOpen] = useState(false)
   const box = useRef<HTMLDivElement>(null)
-  useEffect(() => {
+  // Before the next key: an effect after a paint would take one that is struck at once from the panel.
+  useLayoutEffect(() => {
     if (!isOpen) return undefined
     const leave = ({ target }: Event) => {
       if (!(target instanceof Node && box.current?.contains(target) === true)) setIsOpen(false)
