@@ -17,7 +17,7 @@ test.each(rows)(
   '%s: the guide names a function and a test',
   async (_, name, file, tests, title) => {
     const source = await Bun.file(`${SOURCES}/${file}`).text()
-    expect(source).toMatch(new RegExp(`^export (async )?function\\*? ${name}\\(`, 'm'))
+    expect(source).toMatch(new RegExp(`^(export )?(async )?function\\*? ${name}\\(`, 'm'))
     expect(await Bun.file(`${import.meta.dir}/${tests}`).text()).toContain(`test('${title}'`)
   },
 )
