@@ -104,6 +104,7 @@ test('an edit of an object that others delete goes on as a new object', async ()
   expect(await editorText(page)).toContain('"Oat milk"')
   // The text is there when the address is opened again, too.
   await page.getByRole('link', { name: 'People' }).click()
+  await page.getByPlaceholder('Name or address').waitFor()
   await page.goBack()
   await page.getByRole('button', { name: 'Add your text as a new object' }).click()
   await page.getByRole('button', { name: 'Add', exact: true }).click()
